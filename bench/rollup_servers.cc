@@ -111,7 +111,7 @@ bool BothAgree() {
   constexpr size_t kLots = 8;
   Plays plays(1000, Ids::kOfEvents);
   RedisCounters redis(kWindow);
-  Counted counted({.windows = {kWindow}, .allowed_lateness = kDay, .answer_horizon = kDay});
+  Counted counted({.windows = {kWindow}, .allowed_lateness = kDay, .deduplication_window = kDay});
   const auto add_to_both = [&](std::span<const CounterInput> events) {
     const Spent spent = counted.AddInBatches(events);
     redis.Add(events);

@@ -169,7 +169,7 @@ struct Counted {
 
   // Remembers ids for as long as a folder does that accepts no older event.
   static RollupOptions WithIds(Duration life) {
-    return {.windows = {kDay}, .allowed_lateness = life, .answer_horizon = life};
+    return {.windows = {kDay}, .allowed_lateness = life, .deduplication_window = life};
   }
 
   // Time moves to the first of the events: to the same instants with every contestant.

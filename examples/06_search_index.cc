@@ -127,7 +127,7 @@ int main() {
   Products products(*engine, "products", {.quiet_period = 50ms, .max_wait = 10s});
   pleat::Driver driver(io, *engine);
   // Longer than a bulk request can take.
-  pleat::Consumer consumer(driver, products, {}, {.ttl = 5s});
+  pleat::Consumer consumer(driver, products, {}, {.visibility_timeout = 5s});
 
   SearchIndex index(io);
   asio::co_spawn(io, index.Serve(), asio::detached);

@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
   if (!found.ok()) return std::puts(std::string(found.status().message()).c_str()), 1;
 
   std::ofstream out(directory + ".published", std::ios::app);
-  uint64_t next = engine->SourceMarkOf(kTheLog, 0);
+  uint64_t next = engine->SourcePositionOf(kTheLog, 0);
   std::printf("going on at edit %llu\n", static_cast<unsigned long long>(next));
   std::fflush(stdout);
   while (next < kEdits) {
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
     for (uint64_t i = 0; i < 100; ++i) {
       batch.push_back({pages[i], kNoon + std::chrono::seconds(next + i), {.added = 1}});
     }
-    edits.FoldBatch(batch, {}, {}, pleat::SourceMark{.source = kTheLog, .offset = next});
+    edits.FoldBatch(batch, {}, {}, pleat::SourcePosition{.source = kTheLog, .offset = next});
     next += batch.size();
     for (const auto& emission : edits.Pop(SIZE_MAX)) Publish(out, emission);
     if (next % 1000 != 0) continue;

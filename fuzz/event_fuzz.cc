@@ -3,9 +3,9 @@
 //     pieces read beforehand and folded a few lines at a time, and, on event time, all of it in one
 //     piece. The same are the unusual lines with their reasons, the counts, the ledger, the bytes
 //     that come out.
-//   - A line is an event or bad as the slow plain parser says; if it is valid, it is bad only for what
+//   - A line is an event or invalid as the slow plain parser says; if it is valid, it is invalid only for what
 //     it says, not for how it says it.
-//   - A rejected line changes nothing: without its bad lines a text gives the same emissions.
+//   - A rejected line changes nothing: without its invalid lines a text gives the same emissions.
 //   - The ledger adds up at every stop.
 //   - What comes out is lines that both the plain parser and our own scanner take, in canonical form.
 //
@@ -162,7 +162,7 @@ class Run {
   void Expect() const {
     FUZZ_EXPECT(folder_->ledger().Balances(), result_.out);
     const pleat::LineCounts counts = folder_->counts();
-    FUZZ_EXPECT(counts.lines == counts.events + counts.bad, result_.out);
+    FUZZ_EXPECT(counts.lines == counts.events + counts.invalid, result_.out);
   }
 
   const pleat::FoldSpec& spec_;
@@ -260,18 +260,18 @@ void ExpectVerdict(std::string_view line, const LineResult& result) {
   if (blank) return;
   const std::optional<pleat::PlainJson> plain = pleat::ParsePlainJson(line);
   const bool valid = plain && plain->kind == pleat::PlainJson::Kind::kObject;
-  FUZZ_EXPECT(valid || result.kind == Kind::kBad, line);
-  const bool unusable = result.kind == Kind::kBad || result.kind == Kind::kNoUnit;
+  FUZZ_EXPECT(valid || result.kind == Kind::kInvalid, line);
+  const bool unusable = result.kind == Kind::kInvalid || result.kind == Kind::kNoUnit;
   const bool conflict = result.fold == pleat::FoldOutcome::kConflict;
   FUZZ_EXPECT((unusable || conflict) != result.reason.empty(), line);
-  if (result.kind == Kind::kBad) FUZZ_EXPECT(valid != IsAboutForm(result.reason), line);
+  if (result.kind == Kind::kInvalid) FUZZ_EXPECT(valid != IsAboutForm(result.reason), line);
 }
 
 // Whether a line may be more than we take: raw events are two levels further in than they came, and
 // the members of the rest come on top of others.
 bool MayBeTooLarge(const pleat::FoldSpec& spec, std::string_view reason) {
-  return ((spec.raw != 0 || spec.raw_last != 0) && reason == pleat::bad_line::kDepth) ||
-         (spec.rest != pleat::Rest::kDrop && reason == pleat::bad_line::kMembers);
+  return ((spec.raw != 0 || spec.raw_last != 0) && reason == pleat::invalid_line::kDepth) ||
+         (spec.rest != pleat::Rest::kDrop && reason == pleat::invalid_line::kMembers);
 }
 
 void ExpectLines(const pleat::FoldSpec& spec, std::string_view out) {
@@ -293,7 +293,7 @@ void Check(const pleat::FoldSpec& spec, size_t cut, std::string_view text) {
   // Pieces of the same number of lines; not too many, as each costs several pops.
   const size_t lines_a_piece = std::max(size_t{1} << cut % 8, LinesOf(text).size() / 256);
   Case test{spec, {}, 1 + cut / 8};
-  Case without_bad = test;
+  Case without_invalid = test;
   size_t in_piece = 0;
   while (!text.empty()) {
     if (in_piece++ % lines_a_piece == 0) test.pieces.emplace_back();
@@ -304,20 +304,21 @@ void Check(const pleat::FoldSpec& spec, size_t cut, std::string_view text) {
   std::string whole;
   for (const std::string& piece : test.pieces) whole += piece;
 
-  without_bad.pieces.resize(test.pieces.size());
+  without_invalid.pieces.resize(test.pieces.size());
   const Result result =
       FoldLineByLine(test, [&](size_t line, std::string_view text_of_it, const LineResult& what) {
         ExpectVerdict(text_of_it, what);
-        if (what.kind == LineResult::Kind::kBad || what.kind == LineResult::Kind::kNoUnit) return;
-        without_bad.pieces[line / lines_a_piece] += std::string(text_of_it) + '\n';
+        if (what.kind == LineResult::Kind::kInvalid || what.kind == LineResult::Kind::kNoUnit)
+          return;
+        without_invalid.pieces[line / lines_a_piece] += std::string(text_of_it) + '\n';
       });
   ExpectLines(spec, result.out);
   ExpectSameResult(result, FoldPieces(test), whole);
   ExpectSameResult(result, FoldReadLines(test), whole);
 
-  const Result good = FoldPieces(without_bad);
+  const Result good = FoldPieces(without_invalid);
   FUZZ_EXPECT_SAME(result.out, good.out, whole);
-  FUZZ_EXPECT(good.counts.bad == 0 && good.counts.events == result.counts.events, whole);
+  FUZZ_EXPECT(good.counts.invalid == 0 && good.counts.events == result.counts.events, whole);
   pleat::Ledger ledger = result.ledger;
   ledger.events -= ledger.future;
   ledger.future = 0;

@@ -19,7 +19,7 @@ class ConsumerCore final : public WaiterQueue, public EmissionListener {
       : WaiterQueue(std::move(executor), std::move(driver), options.max_waiters),
         range_(range),
         collection_(collection) {
-    PLEAT_CHECK(options.ttl > Duration::zero());
+    PLEAT_CHECK(options.visibility_timeout > Duration::zero());
   }
 
   void MayHaveEmissions() noexcept override { MayHaveMore(); }

@@ -24,13 +24,13 @@ size_t AnyCollection::Pop(size_t max, PartitionRange from, Take take) noexcept {
   if (Call::WouldBeNested() || collection_->IsEmpty(*engine_)) return 0;
   return collection_->Pop(max, from, take);
 }
-size_t AnyCollection::Lease(size_t max, Duration ttl, LeaseTime now, PartitionRange from,
-                            Borrow borrow) noexcept {
+size_t AnyCollection::Lease(size_t max, Duration visibility_timeout, LeaseTime now,
+                            PartitionRange from, Borrow borrow) noexcept {
   const Call call;
   if (call.nested()) return 0;
   MoveLeaseTime(now);
   if (collection_->IsEmpty(*engine_)) return 0;
-  return collection_->Lease(max, ttl, from, borrow);
+  return collection_->Lease(max, visibility_timeout, from, borrow);
 }
 LeaseOutcome AnyCollection::Ack(const LeaseToken& token) noexcept {
   const Call call;
@@ -57,11 +57,12 @@ LeaseOutcome AnyCollection::Nack(const LeaseToken& token, Duration delay, LeaseT
   MoveLeaseTime(now);
   return collection_->Nack(token, delay);
 }
-Extension AnyCollection::Extend(const LeaseToken& token, Duration ttl, LeaseTime now) noexcept {
+Extension AnyCollection::Extend(const LeaseToken& token, Duration visibility_timeout,
+                                LeaseTime now) noexcept {
   const Call call;
   if (call.nested()) return {LeaseOutcome::kWouldDeadlock};
   MoveLeaseTime(now);
-  return collection_->Extend(token, ttl);
+  return collection_->Extend(token, visibility_timeout);
 }
 size_t AnyCollection::EndLeases(PartitionRange of) noexcept {
   const Call call;

@@ -128,14 +128,15 @@ FoldOutcome AnyFolder::Fold(std::string_view key, const void* event, EngineTime 
   return core().Fold(key, event, at);
 }
 FoldCounts AnyFolder::FoldBatch(const AnyBatch& batch, std::span<FoldOutcome> outcomes,
-                                PartitionRange only, std::optional<SourceMark> mark) noexcept {
+                                PartitionRange only,
+                                std::optional<SourcePosition> position) noexcept {
   const Call call;
   if (!outcomes.empty() && outcomes.size() < batch.size) {
     Fail("FoldBatch() of " + std::to_string(batch.size) + " events was given room for " +
          std::to_string(outcomes.size()) + " outcomes");
   }
   FoldOutcome* const first = outcomes.empty() ? nullptr : outcomes.data();
-  if (!call.nested()) return core().FoldBatch(batch, first, only, mark);
+  if (!call.nested()) return core().FoldBatch(batch, first, only, position);
   if (first != nullptr) std::fill_n(first, batch.size, FoldOutcome::kWouldDeadlock);
   return {.would_deadlock = batch.size};
 }

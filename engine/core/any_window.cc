@@ -66,14 +66,15 @@ WindowOutcome AnyWindow::Add(std::string_view series, const void* event, EngineT
   return call.nested() ? WindowOutcome::kWouldDeadlock : core().Fold(series, event, at);
 }
 WindowCounts AnyWindow::AddBatch(const AnyBatch& batch, std::span<WindowOutcome> outcomes,
-                                 PartitionRange only, std::optional<SourceMark> mark) noexcept {
+                                 PartitionRange only,
+                                 std::optional<SourcePosition> position) noexcept {
   const Call call;
   if (!outcomes.empty() && outcomes.size() < batch.size) {
     Fail("AddBatch() of " + std::to_string(batch.size) + " events was given room for " +
          std::to_string(outcomes.size()) + " outcomes");
   }
   WindowOutcome* const first = outcomes.empty() ? nullptr : outcomes.data();
-  if (!call.nested()) return core().FoldBatch(batch, first, only, mark);
+  if (!call.nested()) return core().FoldBatch(batch, first, only, position);
   if (first != nullptr) std::fill_n(first, batch.size, WindowOutcome::kWouldDeadlock);
   WindowCounts counts;
   counts.Add(WindowOutcome::kWouldDeadlock, batch.size);

@@ -6,7 +6,7 @@
 namespace pleat::inline v0_1 {
 
 Collection::Collection(EngineCore& engine, std::string_view name)
-    : engine_(engine), name_(name), marks_(engine.partition_count()) {
+    : engine_(engine), name_(name), positions_(engine.partition_count()) {
   const int partitions = engine_.partition_count();
   homes_.reserve(static_cast<size_t>(partitions));
   for (int i = 0; i < partitions; ++i) homes_.push_back({.partition = &engine_.partition(i)});

@@ -22,7 +22,7 @@
 #include "engine/base/book.h"
 #include "engine/core/description.h"
 #include "engine/core/engine_core.h"
-#include "engine/core/source_marks.h"
+#include "engine/core/source_positions.h"
 #include "engine/partition/partition.h"
 #include "engine/table/packed_key.h"
 
@@ -48,7 +48,7 @@ class Collection {
   // Whether it is an OutboxCollection.
   virtual bool emits() const noexcept { return false; }
 
-  SourceMarks& source_marks() noexcept { return marks_; }
+  SourcePositions& source_positions() noexcept { return positions_; }
 
   // --- Snapshots
 
@@ -156,7 +156,7 @@ class Collection {
 
   EngineCore& engine_;
   const std::string name_;
-  SourceMarks marks_;
+  SourcePositions positions_;
   uint32_t number_ = 0;
   std::shared_ptr<Companion> companion_;
   std::atomic<bool> closed_ = false;

@@ -156,16 +156,16 @@ void EngineCore::WithCollections(absl::FunctionRef<void(const Collections&)> see
 }
 
 // Collections that never had an event of the source do not count.
-uint64_t EngineCore::SourceMarkOf(uint64_t source, size_t partition) {
+uint64_t EngineCore::SourcePositionOf(uint64_t source, size_t partition) {
   LockGuard guard(lock_);
-  std::optional<uint64_t> mark;
+  std::optional<uint64_t> position;
   for (const auto& [name, collection] : collections_) {
-    const SourceMarks& marks = collection->source_marks();
-    if (!marks.Knows(source)) continue;
-    const uint64_t own = marks.Of(source, partition);
-    mark = std::min(mark.value_or(own), own);
+    const SourcePositions& positions = collection->source_positions();
+    if (!positions.Knows(source)) continue;
+    const uint64_t own = positions.Of(source, partition);
+    position = std::min(position.value_or(own), own);
   }
-  return mark.value_or(0);
+  return position.value_or(0);
 }
 
 EngineCore::Lasting EngineCore::lasting() {
@@ -259,10 +259,10 @@ void Engine::Stop() noexcept {
   if (!call.nested()) core_->Stop();
 }
 
-uint64_t Engine::SourceMarkOf(uint64_t source, int partition) const noexcept {
+uint64_t Engine::SourcePositionOf(uint64_t source, int partition) const noexcept {
   const Call call;
   if (call.nested() || partition < 0 || partition >= core_->partition_count()) return 0;
-  return core_->SourceMarkOf(source, static_cast<size_t>(partition));
+  return core_->SourcePositionOf(source, static_cast<size_t>(partition));
 }
 
 int Engine::partitions() const noexcept { return core_->partition_count(); }

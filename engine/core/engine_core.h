@@ -98,7 +98,7 @@ class EngineCore {
   // Calls `see(collections)` while none can come or go. They are in the order of their names.
   using Collections = std::map<std::string_view, std::shared_ptr<Collection>>;
   void WithCollections(absl::FunctionRef<void(const Collections&)> see);
-  uint64_t SourceMarkOf(uint64_t source, size_t partition);
+  uint64_t SourcePositionOf(uint64_t source, size_t partition);
   // At most one snapshot is taken at a time.
   bool BeginSnapshot() noexcept { return !snapshotting_.exchange(true); }
   void EndSnapshot() noexcept { snapshotting_.store(false); }

@@ -38,7 +38,7 @@
 #include <optional>
 #include <string_view>
 
-#include <pleat/source_mark.h>
+#include <pleat/source_position.h>
 
 #include "engine/core/batch_piece.h"
 #include "engine/core/outbox_collection.h"
@@ -107,19 +107,19 @@ class KeyedCollection : public BaseT {
     return outcome;
   }
 
-  // A batch goes through the engine's gate piece by piece, each with its mark: a snapshot has all of
+  // A batch goes through the engine's gate piece by piece, each with its position in the source: a snapshot has all of
   // a piece, or nothing.
   Counts FoldBatch(const AnyBatch& batch, Outcome* outcomes, PartitionRange only,
-                   std::optional<SourceMark> mark) {
+                   std::optional<SourcePosition> place) {
     only = this->Clip(only);
     Counts counts;
     for (AnyBatch rest = batch; rest.size > 0;) {
       AnyBatch piece = rest;
       piece.size = std::min(rest.size, BatchPlan::kEventsMax);
       const Gate::Pass pass(engine().gate());
-      if (mark) {
-        FoldMarked(piece, outcomes, only, *mark, counts);
-        mark->offset += piece.size;
+      if (place) {
+        FoldAtPlace(piece, outcomes, only, *place, counts);
+        place->offset += piece.size;
       } else {
         FoldPiece(piece, outcomes, only, counts);
       }
@@ -157,25 +157,25 @@ class KeyedCollection : public BaseT {
     }
   }
 
-  // The same with a mark, which moves behind the piece unless the engine was stopped.
-  void FoldMarked(const AnyBatch& piece, Outcome* outcomes, PartitionRange only,
-                  const SourceMark& mark, Counts& counts) {
-    SourceMarks& marks = this->source_marks();
-    if (mark.offset >= marks.HighestOf(mark.source, only)) [[likely]] {
+  // The same with a position in the source, which moves behind the piece unless the engine was stopped.
+  void FoldAtPlace(const AnyBatch& piece, Outcome* outcomes, PartitionRange only,
+                   const SourcePosition& place, Counts& counts) {
+    SourcePositions& places = this->source_positions();
+    if (place.offset >= places.HighestOf(place.source, only)) [[likely]] {
       FoldPiece(piece, outcomes, only, counts);
     } else {
       for (size_t i = 0; i < piece.size; ++i) {
-        const Outcome outcome = FoldUnlessTaken(piece, i, only, mark);
+        const Outcome outcome = FoldUnlessTaken(piece, i, only, place);
         counts.Add(outcome);
         if (outcomes != nullptr) outcomes[i] = outcome;
       }
     }
-    if (!engine().stopped()) marks.Advance(mark.source, only, mark.offset + piece.size);
+    if (!engine().stopped()) places.Advance(place.source, only, place.offset + piece.size);
   }
 
   // Event `i` of a piece, some of which may have been taken before: each partition knows how far.
   Outcome FoldUnlessTaken(const AnyBatch& piece, size_t i, PartitionRange only,
-                          const SourceMark& mark) {
+                          const SourcePosition& place) {
     const std::string_view key = piece.KeyOf(i);
     const size_t partition =
         key.size() > kKeyBytesMax ? 0 : engine().IndexOfPartition(PackedKey(key));
@@ -188,7 +188,7 @@ class KeyedCollection : public BaseT {
       BatchPiece<KeyedCollection>(*this, one, &outcome, only).Fold(moves_time);
       return outcome;
     }
-    if (mark.offset + i < this->source_marks().Of(mark.source, partition)) {
+    if (place.offset + i < this->source_positions().Of(place.source, partition)) {
       return Outcome::kReplayed;
     }
     return Fold(key, piece.EventOf(i), piece.AtOf(i));

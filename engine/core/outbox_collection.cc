@@ -237,14 +237,14 @@ size_t OutboxCollection::PopOne(size_t max, const Home& home, AnyCollection::Tak
   return popped;
 }
 
-size_t OutboxCollection::Lease(size_t max, Duration ttl, PartitionRange from,
+size_t OutboxCollection::Lease(size_t max, Duration visibility_timeout, PartitionRange from,
                                Outbox::Borrow borrow) {
   if (IsEmpty(from)) return 0;
   const LeaseToken origin{.epoch = engine().epoch(), .collection = number()};
   return HandOutRange(
       max, Clip(from), /*lends=*/true,
       [&](const Head& head, const Instant& at) {
-        head.outbox().Lend(head.next(), at, ttl, origin, borrow);
+        head.outbox().Lend(head.next(), at, visibility_timeout, origin, borrow);
       },
       [] {});
 }
@@ -409,10 +409,10 @@ LeaseOutcome OutboxCollection::Nack(const LeaseToken& token, Duration delay) {
       token, [&](Outbox& outbox, const Instant& at) { return outbox.Nack(token, delay, at); });
 }
 
-Extension OutboxCollection::Extend(const LeaseToken& token, Duration ttl) {
+Extension OutboxCollection::Extend(const LeaseToken& token, Duration visibility_timeout) {
   Extension extension;
   extension.outcome = WithToken(token, [&](Outbox& outbox, const Instant& at) {
-    extension = outbox.Extend(token, ttl, at);
+    extension = outbox.Extend(token, visibility_timeout, at);
     return extension.outcome;
   });
   return extension;

@@ -43,12 +43,12 @@ class OutboxCollection : public Collection {
   }
   bool IsEmpty(PartitionRange of) const noexcept { return NothingIsDue(engine()) && !MayHave(of); }
   [[gnu::noinline]] size_t Pop(size_t max, PartitionRange from, AnyCollection::Take take);
-  size_t Lease(size_t max, Duration ttl, PartitionRange from, Outbox::Borrow borrow);
+  size_t Lease(size_t max, Duration visibility_timeout, PartitionRange from, Outbox::Borrow borrow);
   LeaseOutcome Ack(const LeaseToken& token);
   size_t Ack(std::span<const LeaseToken> tokens, std::span<LeaseOutcome> outcomes);
   LeaseOutcome AckAndTake(const LeaseToken& token, AnyCollection::Take take);
   LeaseOutcome Nack(const LeaseToken& token, Duration delay);
-  Extension Extend(const LeaseToken& token, Duration ttl);
+  Extension Extend(const LeaseToken& token, Duration visibility_timeout);
   size_t EndLeases(PartitionRange of);
   bool ScanDeadLetters(ScanCursor& cursor, size_t max, Outbox::SeeDead see);
   LeaseOutcome RetryDeadLetter(const LeaseToken& token);

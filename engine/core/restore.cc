@@ -217,7 +217,7 @@ absl::Status RestoreCore::LoadShared() {
     collection.SaveAll(before);
     shared_before_.emplace(then.number, before.bytes());
     FieldReader in(then.shared);
-    collection.source_marks().Load(in);
+    collection.source_positions().Load(in);
     collection.LoadAll(in);
     if (!in.done()) return DamageAt(0, "the head says something impossible");
   }
@@ -344,7 +344,7 @@ absl::Status RestoreCore::Finish() {
 void RestoreCore::Undo() {
   for (const auto& [number, collection] : collections_) {
     collection->DropBooks();
-    collection->source_marks().Clear();
+    collection->source_positions().Clear();
   }
   for (const auto& [number, bytes] : shared_before_) {
     FieldReader in(bytes);

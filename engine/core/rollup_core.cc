@@ -49,7 +49,7 @@ Description RollupCore::Describe() const {
   rollup.Add("allowed_lateness", options_.allowed_lateness);
   rollup.Add("margin", options_.margin);
   rollup.Add("on_late", static_cast<uint64_t>(options_.on_late));
-  rollup.Add("answer_horizon", options_.answer_horizon);
+  rollup.Add("deduplication_window", options_.deduplication_window);
   rollup.Add("retention", options_.retention);
   rollup.Add("forget_after", options_.forget_after);
   rollup.Add("clears", options_.clears ? "on" : "off");

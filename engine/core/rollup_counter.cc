@@ -38,10 +38,10 @@ absl::Status Check(const RollupOptions& options, int partitions) {
   if (options.margin < Duration{0} || options.margin == kForever) {
     return OutOfRange("margin", "zero or more, below kForever");
   }
-  const bool default_horizon = options.answer_horizon == Duration{0};
-  if (!default_horizon &&
-      (options.answer_horizon < options.allowed_lateness || options.answer_horizon == kForever)) {
-    return OutOfRange("answer_horizon", "allowed_lateness or more, below kForever");
+  const bool is_default = options.deduplication_window == Duration{0};
+  if (!is_default && (options.deduplication_window < options.allowed_lateness ||
+                      options.deduplication_window == kForever)) {
+    return OutOfRange("deduplication_window", "allowed_lateness or more, below kForever");
   }
   if (options.retention < Duration{0}) return OutOfRange("retention", "zero or more");
   if (options.forget_after < options.retention) {
@@ -131,14 +131,14 @@ AddedCount RollupCounter::AddAndGet(std::string_view key, Delta delta, EngineTim
 
 AddResults RollupCounter::AddBatch(std::span<const KeyedEvent<CounterEvent>> events,
                                    std::span<AddOutcome> outcomes, PartitionRange only,
-                                   std::optional<SourceMark> mark) noexcept {
+                                   std::optional<SourcePosition> position) noexcept {
   const Call call;
   if (!outcomes.empty() && outcomes.size() < events.size()) {
     Fail("AddBatch() of " + std::to_string(events.size()) + " events was given room for " +
          std::to_string(outcomes.size()) + " outcomes");
   }
   AddOutcome* const first = outcomes.empty() ? nullptr : outcomes.data();
-  if (!call.nested()) return core_->FoldBatch(AnyBatch::Of(events), first, only, mark);
+  if (!call.nested()) return core_->FoldBatch(AnyBatch::Of(events), first, only, position);
   if (first != nullptr) std::fill_n(first, events.size(), AddOutcome::kWouldDeadlock);
   AddResults results;
   results.Add(AddOutcome::kWouldDeadlock, events.size());

@@ -162,7 +162,7 @@ void SnapshotTaker::CutLocked(const EngineCore::Collections& collections) {
   for (const auto& [name, collection] : collections) {
     head_.collections[next].entries = collection->CountEntries();
     FieldWriter shared;
-    collection->source_marks().Save(shared);
+    collection->source_positions().Save(shared);
     collection->SaveAll(shared);
     head_.collections[next++].shared = std::string(shared.bytes());
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/concat.h"
-#include "engine/core/source_marks.h"
+#include "engine/core/source_positions.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -14,7 +14,7 @@ constexpr uint32_t kCollectionsMax = uint32_t{1} << 31;
 
 }  // namespace
 
-// The number of bytes, and as many blocks as they take: source marks may be many.
+// The number of bytes, and as many blocks as they take: source positions may be many.
 absl::Status SnapshotHead::Write(BlockWriter& writer) {
   FieldWriter out(kBlockBytesMax);
   out.set_version(kFormat);
@@ -100,10 +100,10 @@ SnapshotInfo SnapshotHead::Info() const {
       if (!is_lost) collection.entries += each.entries[i];
     }
     collection.options = each.description.options;
-    SourceMarks marks(info.partitions);
+    SourcePositions positions(info.partitions);
     FieldReader in(each.shared);
-    marks.Load(in);
-    marks.ForEach([&](uint64_t source, uint64_t lowest, uint64_t highest) {
+    positions.Load(in);
+    positions.ForEach([&](uint64_t source, uint64_t lowest, uint64_t highest) {
       collection.sources.push_back({.source = source, .lowest = lowest, .highest = highest});
     });
   }

@@ -27,7 +27,7 @@ struct SnapshotHead {
     uint32_t number = 0;
     Description description;
     std::vector<uint64_t> entries = {};  // by partition; of the first format one for all
-    std::string shared;                  // source marks, and the fields of its kind
+    std::string shared;                  // source positions, and the fields of its kind
 
     template <class F>
     void Stored(F& f) {

@@ -50,7 +50,7 @@ FoldOutcome Admission::JudgeLate(Turn& turn) {
   if (outbox_.refuses()) return Count(ledger_.overloaded, FoldOutcome::kOverloaded);
   const auto need = [&] { return groups_.BytesOfNew(turn.event.key); };
   if (room_.Fits(need()) || MakeRoomInBytes(turn, need)) return FoldOutcome::kCorrected;
-  return Count(ledger_.refused, FoldOutcome::kOverLimit);
+  return Count(ledger_.over_limit, FoldOutcome::kOverLimit);
 }
 
 // An event whose id was taken already, by an event of this content.
@@ -66,7 +66,7 @@ inline FoldOutcome Admission::JudgeNew(Turn& turn) {
   if (outbox_.refuses() && !turn.Joins(groups_)) {
     return Count(ledger_.overloaded, FoldOutcome::kOverloaded);
   }
-  if (!MakeRoom(turn)) return Count(ledger_.refused, FoldOutcome::kOverLimit);
+  if (!MakeRoom(turn)) return Count(ledger_.over_limit, FoldOutcome::kOverLimit);
   if (turn.late) ++ledger_.late_folded;
   if (ops_.has_ids) {
     memory_->ids().Remember(turn.name, turn.marks.content, turn.event.at, turn.now);
@@ -128,7 +128,7 @@ bool Admission::MakeRoomInBytes(const Turn& turn, const Need& need) {
   // Emissions that wait now have closed for this event, which takes their room: but for the ids,
   // all that could go has gone.
   if (emits_oldest_ && nothing_waits) fits = !ops_.has_ids || room_.FitsBesideMemory(bytes);
-  if (!fits) ++ledger_.refused_for_bytes;
+  if (!fits) ++ledger_.over_byte_limit;
   return fits;
 }
 

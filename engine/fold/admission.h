@@ -2,8 +2,8 @@
 // at the stamp (late?), the id (known?), the backlog, and the limits on groups and bytes, in the
 // order of docs/semantics.md. At a limit it has the emitter make room.
 //
-// Writes these columns of the ledger: late, late_folded, duplicate, conflict, overloaded, refused,
-// refused_for_bytes and future.
+// Writes these columns of the ledger: late, late_folded, duplicate, conflict, overloaded, over_limit,
+// over_byte_limit and future.
 #pragma once
 
 #include <cstddef>
@@ -52,7 +52,7 @@ class Admission {
 
   // Counts an event that goes no further: kFuture or kOverLimit, which are returned.
   FoldOutcome Refuse(FoldOutcome why) noexcept {
-    return Count(why == FoldOutcome::kFuture ? ledger_.future : ledger_.refused, why);
+    return Count(why == FoldOutcome::kFuture ? ledger_.future : ledger_.over_limit, why);
   }
 
  private:

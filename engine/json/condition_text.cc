@@ -14,7 +14,7 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-using bad_line::Quoted;
+using invalid_line::Quoted;
 using Kind = Condition::Kind;
 
 struct KindName {

@@ -47,13 +47,13 @@ enum class DurationFault : uint8_t {
 constexpr std::string_view kDigits = "0123456789";
 
 std::string MessageOf(DurationFault fault, std::string_view text) {
-  const std::string quoted = bad_line::Quoted(text);
+  const std::string quoted = invalid_line::Quoted(text);
   switch (fault) {
     case DurationFault::kNoUnit:
       if (text.find_first_not_of("0123456789.") != std::string_view::npos) {
         return quoted + " ends in a number without a unit";
       }
-      return quoted + " has no unit: " + bad_line::Shown(text) + "s?";
+      return quoted + " has no unit: " + invalid_line::Shown(text) + "s?";
     case DurationFault::kOrder:
       return quoted + " is out of order: larger units come first, and each once, as in 1h30m";
     case DurationFault::kFraction: return quoted + ": only the last number may have a fraction";

@@ -22,7 +22,8 @@ EventPlan::EventPlan(const EventSpec& spec)
   if (spec.time.empty()) return;
   time_slot = AddPath("time", spec.time);
   time_path = {"time", spec.time};
-  time_absent = "event time " + bad_line::Quoted(spec.time) + std::string(bad_line::kKeyAbsent);
+  time_absent =
+      "event time " + invalid_line::Quoted(spec.time) + std::string(invalid_line::kKeyAbsent);
 }
 
 void EventPlan::AddMarks(const MarkSpec& marks) {
@@ -80,10 +81,10 @@ int EventPlan::AddPath(std::string_view option, const std::string& path) {
 }
 
 EventPlan::ScalarMember EventPlan::AddScalar(std::string_view option, const std::string& path) {
-  const std::string shown = std::string(option) + " " + bad_line::Quoted(path);
+  const std::string shown = std::string(option) + " " + invalid_line::Quoted(path);
   return {AddPath(option, path),
-          shown + std::string(bad_line::kKeyAbsent),
-          shown + std::string(bad_line::kKeyContainer),
+          shown + std::string(invalid_line::kKeyAbsent),
+          shown + std::string(invalid_line::kKeyContainer),
           {std::string(option), path}};
 }
 

@@ -38,8 +38,8 @@ struct EventPlan {
   // A member that has to be a scalar.
   struct ScalarMember {
     int slot;
-    std::string absent;     // why a line that lacks it is bad
-    std::string container;  // why a line where it is an object or an array is bad
+    std::string absent;     // why a line that lacks it is invalid
+    std::string container;  // why a line where it is an object or an array is invalid
     OptionPath path;
   };
   struct WantedValue {
@@ -77,7 +77,7 @@ struct EventPlan {
 
   std::vector<ScalarMember> keys;
   int time_slot = PathTree::kNone;  // kNone: events are stamped by the caller
-  std::string time_absent;          // why a line without it is bad
+  std::string time_absent;          // why a line without it is invalid
   OptionPath time_path;
   TimeUnit time_unit = TimeUnit::kNotStated;
   TimeRules time_rules;  // of a time that is text
@@ -94,7 +94,7 @@ struct EventPlan {
   int close_at_slot = PathTree::kNone;  // of the instant at which its group closes
   std::optional<ScalarMember> key_class;
   std::optional<ScalarMember> id;
-  bool id_has_content = true;  // the whole line; if false, ids over 64 KiB are bad
+  bool id_has_content = true;  // the whole line; if false, ids over 64 KiB are invalid
   ConditionPlan start_when;
   ConditionPlan end_when;
 

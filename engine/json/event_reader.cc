@@ -49,10 +49,10 @@ EventReader::EventReader(const EventPlan& plan)
   time_max_ = kEndOfTime.time_since_epoch().count() / time_factor_;
 }
 
-EventReader::Kind EventReader::Bad(std::string_view reason, const OptionPath* about) noexcept {
+EventReader::Kind EventReader::Invalid(std::string_view reason, const OptionPath* about) noexcept {
   reason_ = reason;
   about_ = about;
-  return Kind::kBad;
+  return Kind::kInvalid;
 }
 
 EventReader::Kind EventReader::Read(std::string_view line, EventBatch& batch) {
@@ -61,7 +61,7 @@ EventReader::Kind EventReader::Read(std::string_view line, EventBatch& batch) {
   if (line.size() <= kLineBytesMax && IsBlank(line)) return Kind::kBlank;
   line_ = line;
   const std::string_view wrong = scanner_.Scan(line);
-  return wrong.empty() ? ReadEvent(batch) : Bad(wrong);
+  return wrong.empty() ? ReadEvent(batch) : Invalid(wrong);
 }
 
 EventReader::Kind EventReader::ReadEvent(EventBatch& batch) {
@@ -69,7 +69,7 @@ EventReader::Kind EventReader::ReadEvent(EventBatch& batch) {
   std::string_view key;
   EngineTime at{};
   if (bare_) [[likely]] {
-    if (!ReadScalars(plan_.keys, bad_line::kKeyTooLong, batch, key)) return Kind::kBad;
+    if (!ReadScalars(plan_.keys, invalid_line::kKeyTooLong, batch, key)) return Kind::kInvalid;
     const Kind verdict = ReadTime(batch, at);
     if (verdict != Kind::kEvent) return verdict;
   } else {
@@ -109,11 +109,11 @@ EventReader::Kind EventReader::ReadMore(std::string_view& key, EventBatch& batch
   if (plan_.has_selection) {
     if (Kind verdict = Select(batch); verdict != Kind::kEvent) return verdict;
   }
-  if (!ReadScalars(plan_.keys, bad_line::kKeyTooLong, batch, key)) return Kind::kBad;
+  if (!ReadScalars(plan_.keys, invalid_line::kKeyTooLong, batch, key)) return Kind::kInvalid;
   const bool has_member = !plan_.member.empty();
   MemberMarks member;
-  if (has_member && !ReadScalars(plan_.member, bad_line::kMemberTooLong, batch, member.id)) {
-    return Kind::kBad;
+  if (has_member && !ReadScalars(plan_.member, invalid_line::kMemberTooLong, batch, member.id)) {
+    return Kind::kInvalid;
   }
   if (Kind verdict = ReadTime(batch, at); verdict != Kind::kEvent) return verdict;
   if (plan_.has_control && IsControl(batch)) {
@@ -123,12 +123,12 @@ EventReader::Kind EventReader::ReadMore(std::string_view& key, EventBatch& batch
     return Kind::kControl;
   }
   EventMarks marks;
-  if (plan_.has_marks && !ReadMarks(batch, marks)) return Kind::kBad;
+  if (plan_.has_marks && !ReadMarks(batch, marks)) return Kind::kInvalid;
   if (plan_.close_at_slot != PathTree::kNone) {
     if (Kind verdict = ReadCloseAt(batch, marks.close_at); verdict != Kind::kEvent) return verdict;
   }
   if (plan_.has_marks) batch.marks.push_back(marks);
-  if (has_member && !ReadMember(batch, member)) return Kind::kBad;
+  if (has_member && !ReadMember(batch, member)) return Kind::kInvalid;
   if (has_member) batch.members.push_back(member);
   return Kind::kEvent;
 }
@@ -146,10 +146,10 @@ EventReader::Kind EventReader::Select(EventBatch& batch) {
 bool EventReader::CheckScalar(const EventPlan::ScalarMember& member) {
   const Value& value = scanner_.value(member.slot);
   if (value.scalar()) return true;
-  return Bad(value.present() ? member.container : member.absent, &member.path), false;
+  return Invalid(value.present() ? member.container : member.absent, &member.path), false;
 }
 
-// A key, or the id of a member. Too long a one is bad because of `too_long`.
+// A key, or the id of a member. Too long a one is invalid because of `too_long`.
 inline bool EventReader::ReadScalars(const Scalars& fields, std::string_view too_long,
                                      EventBatch& batch, std::string_view& joined) {
   if (fields.size() == 1) {
@@ -172,7 +172,7 @@ bool EventReader::ReadAnyScalars(const Scalars& fields, std::string_view too_lon
   } else {
     joined = Join(fields, batch);
   }
-  return joined.size() <= kKeyBytesMax || (Bad(too_long), false);
+  return joined.size() <= kKeyBytesMax || (Invalid(too_long), false);
 }
 
 std::string_view EventReader::Join(const Scalars& fields, EventBatch& batch) {
@@ -202,8 +202,8 @@ inline EventReader::Kind EventReader::ReadTime(EventBatch& batch, EngineTime& at
 
 EventReader::Kind EventReader::ReadAnyTime(const Value& value, EventBatch& batch, EngineTime& at) {
   if (value.kind == Value::Kind::kNumber) return ReadTimeNumber(value.text, value.text, at);
-  if (value.kind == Value::Kind::kAbsent) return Bad(plan_.time_absent, &plan_.time_path);
-  if (value.kind != Value::Kind::kString) return BadTime(value.text, bad_line::kTimeType);
+  if (value.kind == Value::Kind::kAbsent) return Invalid(plan_.time_absent, &plan_.time_path);
+  if (value.kind != Value::Kind::kString) return InvalidTime(value.text, invalid_line::kTimeType);
   const std::string_view quoted = Canonical(value, batch);
   const std::string_view text = quoted.substr(1, quoted.size() - 2);
   if (times_.ReadUsual(text, at)) [[likely]]
@@ -224,21 +224,21 @@ EventReader::Kind EventReader::ReadTimeText(std::string_view text, std::string_v
   switch (times_.ReadOther(text, at)) {
     case TimeRead::kTime: return Kind::kEvent;
     case TimeRead::kNumber: return ReadTimeNumber(text, shown, at);
-    case TimeRead::kOutOfRange: return BadTime(shown, bad_line::kTimeRange);
-    case TimeRead::kNoSuchTime: return BadTime(shown, bad_line::kNoSuchTime);
-    case TimeRead::kOtherWeekday: return BadTime(shown, bad_line::kOtherWeekday);
-    case TimeRead::kLeapSecond: return BadTime(shown, bad_line::kTimeLeap);
-    case TimeRead::kNotOfFormat: return BadTime(shown, bad_line::kTimeFormat);
+    case TimeRead::kOutOfRange: return InvalidTime(shown, invalid_line::kTimeRange);
+    case TimeRead::kNoSuchTime: return InvalidTime(shown, invalid_line::kNoSuchTime);
+    case TimeRead::kOtherWeekday: return InvalidTime(shown, invalid_line::kOtherWeekday);
+    case TimeRead::kLeapSecond: return InvalidTime(shown, invalid_line::kTimeLeap);
+    case TimeRead::kNotOfFormat: return InvalidTime(shown, invalid_line::kTimeFormat);
     case TimeRead::kUnknownForm: break;
   }
-  return BadTime(shown, bad_line::kTimeText);
+  return InvalidTime(shown, invalid_line::kTimeText);
 }
 
-EventReader::Kind EventReader::BadTime(std::string_view value, std::string_view why) {
+EventReader::Kind EventReader::InvalidTime(std::string_view value, std::string_view why) {
   reason_text_ = time_name_;
-  reason_text_ += bad_line::Shown(value);
+  reason_text_ += invalid_line::Shown(value);
   reason_text_ += why;
-  return Bad(reason_text_);
+  return Invalid(reason_text_);
 }
 
 // A format may be one of digits alone; so it has the numbers as well, unless they have a unit.
@@ -246,7 +246,7 @@ EventReader::Kind EventReader::ReadTimeNumber(std::string_view number, std::stri
                                               EngineTime& at) {
   if (plan_.time_unit == TimeUnit::kNotStated) {
     if (!plan_.time_rules.format.empty()) return ReadTimeText(number, shown, at);
-    BadTime(shown, " is a number: state its unit with --time-unit (it looks like ");
+    InvalidTime(shown, " is a number: state its unit with --time-unit (it looks like ");
     reason_text_ += LikelyUnit(number).name;
     reason_text_ += ')';
     reason_ = reason_text_;
@@ -257,14 +257,14 @@ EventReader::Kind EventReader::ReadTimeNumber(std::string_view number, std::stri
     at = EngineTime(Duration(micros));
     if (at == Clamp(at)) return Kind::kEvent;
   }
-  BadTime(shown, bad_line::kTimeRange);
+  InvalidTime(shown, invalid_line::kTimeRange);
   const StampUnit likely = LikelyUnit(number);
   if (likely.shift != plan_.time_shift && ScaledToInteger(number, likely.shift, micros)) {
     reason_text_ += "; it looks like ";
     reason_text_ += likely.name;
     reason_ = reason_text_;
   }
-  return Kind::kBad;
+  return Kind::kInvalid;
 }
 
 bool EventReader::IsControl(EventBatch& batch) {
@@ -286,7 +286,7 @@ bool EventReader::Holds(const ConditionPlan& condition, EventBatch& batch) const
 bool EventReader::ReadMarks(EventBatch& batch, EventMarks& marks) {
   marks.starts = Holds(plan_.start_when, batch);
   marks.ends = Holds(plan_.end_when, batch);
-  if (!ReadDuration(plan_.quiet_slot, bad_line::kQuietPeriod, batch, marks.quiet_period)) {
+  if (!ReadDuration(plan_.quiet_slot, invalid_line::kQuietPeriod, batch, marks.quiet_period)) {
     return false;
   }
   if (plan_.key_class && !ReadClass(batch, marks)) return false;
@@ -297,7 +297,7 @@ bool EventReader::ReadId(EventBatch& batch, EventMarks& marks) {
   if (!CheckScalar(*plan_.id)) return false;
   marks.id = Canonical(scanner_.value(plan_.id->slot), batch);
   if (!plan_.id_has_content) {
-    return marks.id.size() <= kKeyBytesMax || (Bad(bad_line::kIdTooLong), false);
+    return marks.id.size() <= kKeyBytesMax || (Invalid(invalid_line::kIdTooLong), false);
   }
   char* const begin = batch.texts.Reserve(line_.size());
   const auto size = static_cast<size_t>(WriteCanonical(line_, begin) - begin);
@@ -325,11 +325,11 @@ bool EventReader::ReadDuration(int slot, std::string_view wrong, EventBatch& bat
     const absl::StatusOr<Duration> duration = ParseDuration(text.substr(1, text.size() - 2));
     if (duration.ok()) out = *duration;
   }
-  return out > Duration(0) || (Bad(wrong), false);
+  return out > Duration(0) || (Invalid(wrong), false);
 }
 
 bool EventReader::ReadMember(EventBatch& batch, MemberMarks& member) {
-  return ReadDuration(plan_.ttl_slot, bad_line::kTtl, batch, member.ttl) && ReadVersion(member);
+  return ReadDuration(plan_.ttl_slot, invalid_line::kTtl, batch, member.ttl) && ReadVersion(member);
 }
 
 // A whole number of 64 bits, which may be absent.
@@ -340,7 +340,7 @@ bool EventReader::ReadVersion(MemberMarks& member) {
   uint64_t version = 0;
   const char* const end = value.text.data() + value.text.size();
   const auto [stop, error] = std::from_chars(value.text.data(), end, version);
-  if (error != std::errc() || stop != end) return Bad(bad_line::kVersion), false;
+  if (error != std::errc() || stop != end) return Invalid(invalid_line::kVersion), false;
   member.version = version;
   return true;
 }
@@ -348,7 +348,7 @@ bool EventReader::ReadVersion(MemberMarks& member) {
 // Two classes of one number would only learn together, which does no harm.
 bool EventReader::ReadClass(EventBatch& batch, EventMarks& marks) {
   const Value& value = scanner_.value(plan_.key_class->slot);
-  if (value.present() && !value.scalar()) return Bad(plan_.key_class->container), false;
+  if (value.present() && !value.scalar()) return Invalid(plan_.key_class->container), false;
   const uint64_t hash = StablePartitionHash(value.present() ? Canonical(value, batch) : "null");
   marks.key_class = std::max(static_cast<uint32_t>(hash), uint32_t{1});
   return true;

@@ -49,13 +49,13 @@ class EventReader {
     line_ = line;
     std::string_view wrong;
     if (!scanner_.ScanNext(line, wrong)) return Kind::kBlank;
-    return wrong.empty() ? ReadEvent(batch) : Bad(wrong);
+    return wrong.empty() ? ReadEvent(batch) : Invalid(wrong);
   }
 
   // After kControl. Its texts stay as long as those in the batch.
   const ControlEvent& control() const noexcept { return control_; }
 
-  // Why the line is bad, or has no unit. After kBad and kNoUnit, until the next line.
+  // Why the line is invalid, or has no unit. After kInvalid and kNoUnit, until the next line.
   std::string_view reason() const noexcept { return reason_; }
 
   // The path that the reason is about, if it is that there is no scalar; else null.
@@ -73,7 +73,7 @@ class EventReader {
  private:
   using Scalars = std::vector<EventPlan::ScalarMember>;
 
-  Kind Bad(std::string_view reason, const OptionPath* about = nullptr) noexcept;
+  Kind Invalid(std::string_view reason, const OptionPath* about = nullptr) noexcept;
   Kind ReadEvent(EventBatch& batch);
   void NoteMismatches(const EventBatch& batch);
   Kind ReadMore(std::string_view& key, EventBatch& batch, EngineTime& at);
@@ -88,7 +88,7 @@ class EventReader {
   Kind ReadAnyTime(const Value& value, EventBatch& batch, EngineTime& at);
   Kind ReadTimeText(std::string_view text, std::string_view shown, EngineTime& at);
   Kind ReadTimeNumber(std::string_view number, std::string_view shown, EngineTime& at);
-  Kind BadTime(std::string_view value, std::string_view why);
+  Kind InvalidTime(std::string_view value, std::string_view why);
   bool IsControl(EventBatch& batch);
   bool ReadMarks(EventBatch& batch, EventMarks& marks);
   bool Holds(const ConditionPlan& condition, EventBatch& batch) const;

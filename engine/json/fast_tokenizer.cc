@@ -26,10 +26,10 @@ constexpr size_t kCapacityMin = 64 * 1024;
 
 std::string_view ReasonOf(simdjson::error_code error) {
   switch (error) {
-    case simdjson::UTF8_ERROR: return bad_line::kNotUtf8;
-    case simdjson::UNESCAPED_CHARS: return bad_line::kControl;
-    case simdjson::UNCLOSED_STRING: return bad_line::kUnclosedString;
-    default: return bad_line::kNotIndexed;
+    case simdjson::UTF8_ERROR: return invalid_line::kNotUtf8;
+    case simdjson::UNESCAPED_CHARS: return invalid_line::kControl;
+    case simdjson::UNCLOSED_STRING: return invalid_line::kUnclosedString;
+    default: return invalid_line::kNotIndexed;
   }
 }
 
@@ -79,7 +79,7 @@ bool CheckOnce() {
 }
 
 // simdjson's kernel for machines without vector instructions lets a backslash at the end of a line
-// escape the newline, and swallows quotes inside other tokens. So a bad line would take its
+// escape the newline, and swallows quotes inside other tokens. So an invalid line would take its
 // neighbours with it.
 bool HasFitKernel() { return simdjson::get_active_implementation()->name() != "fallback"; }
 

@@ -12,7 +12,7 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-using bad_line::Quoted;
+using invalid_line::Quoted;
 
 constexpr std::string_view kIsoMidnight = "T00:00:00";
 
@@ -82,7 +82,7 @@ absl::StatusOr<EngineTime> ReadInUnit(std::string_view number, TimeUnit unit) {
     const EngineTime at{Duration(micros)};
     if (at == Clamp(at)) return at;
   }
-  return Wrong(Quoted(number) + std::string(bad_line::kTimeRange) + ", by --time-unit");
+  return Wrong(Quoted(number) + std::string(invalid_line::kTimeRange) + ", by --time-unit");
 }
 
 }  // namespace
@@ -107,10 +107,11 @@ absl::StatusOr<EngineTime> ReadInstant(std::string_view text, const EventSpec& s
   TimeReader forms(by_form);
   switch (ReadForm(text, forms, at)) {
     case TimeRead::kTime: return at;
-    case TimeRead::kNoSuchTime: return Wrong(Quoted(text) + std::string(bad_line::kNoSuchTime));
-    case TimeRead::kOtherWeekday: return Wrong(Quoted(text) + std::string(bad_line::kOtherWeekday));
-    case TimeRead::kLeapSecond: return Wrong(Quoted(text) + std::string(bad_line::kTimeLeap));
-    case TimeRead::kOutOfRange: return Wrong(Quoted(text) + std::string(bad_line::kTimeRange));
+    case TimeRead::kNoSuchTime: return Wrong(Quoted(text) + std::string(invalid_line::kNoSuchTime));
+    case TimeRead::kOtherWeekday:
+      return Wrong(Quoted(text) + std::string(invalid_line::kOtherWeekday));
+    case TimeRead::kLeapSecond: return Wrong(Quoted(text) + std::string(invalid_line::kTimeLeap));
+    case TimeRead::kOutOfRange: return Wrong(Quoted(text) + std::string(invalid_line::kTimeRange));
     case TimeRead::kNumber:
     case TimeRead::kUnknownForm:
     case TimeRead::kNotOfFormat: break;

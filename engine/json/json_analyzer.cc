@@ -27,7 +27,7 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
       if (!on_unusual({line.index, line.text(), kInTheFuture})) return;
     }
     for (const ReadLines::NoEvent& each : lines.no_events()) {
-      if (each.result.kind == LineResult::Kind::kBad) CountBad();
+      if (each.result.kind == LineResult::Kind::kInvalid) CountInvalid();
       if (!on_unusual({each.line.index, each.line.text(), each.result})) return;
     }
     lines.next_line = lines.lines();
@@ -38,7 +38,7 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
     event_.Clear();
     const LineResult::Kind kind = reader_.Read(line, event_);
     if (kind == LineResult::Kind::kBlank) return {};
-    if (kind == LineResult::Kind::kBad) CountBad();
+    if (kind == LineResult::Kind::kInvalid) CountInvalid();
     if (kind == LineResult::Kind::kExcluded) CountExcluded(1);
     if (kind != LineResult::Kind::kEvent) {
       return {.kind = kind, .reason = reader_.reason(), .about = reader_.about()};
@@ -54,13 +54,13 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
   std::unique_ptr<const Analysis> Finish() { return std::move(analyzer_).Finish(); }
 
  private:
-  static constexpr LineResult kInTheFuture{LineResult::Kind::kBad, FoldOutcome::kOpened,
-                                           bad_line::kFuture};
+  static constexpr LineResult kInTheFuture{LineResult::Kind::kInvalid, FoldOutcome::kOpened,
+                                           invalid_line::kFuture};
 
   // Returns false if the event lies beyond the future limit.
   bool AddEvent(const KeyedEvent<LineEvent>& event) {
     if (IsBeyondFuture(event.at, analyzer_.now(), future_limit_)) {
-      CountBad();
+      CountInvalid();
       return false;
     }
     analyzer_.Add(event.key, event.at);
@@ -68,7 +68,7 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
     ++counts_.events;
     return true;
   }
-  void CountBad() noexcept { ++counts_.lines, ++counts_.bad; }
+  void CountInvalid() noexcept { ++counts_.lines, ++counts_.invalid; }
   void CountExcluded(size_t lines) noexcept { counts_.lines += lines, counts_.excluded += lines; }
 
   const EventPlan plan_;

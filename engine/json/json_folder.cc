@@ -74,7 +74,7 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   std::unique_ptr<TakenGroups> spare_ ABSL_GUARDED_BY(spare_lock_);  // of the last call of Pop()
 };
 
-// Where the engine may find an event bad, it is folded alone; and where one may be refused for one
+// Where the engine may find an event invalid, it is folded alone; and where one may be refused for one
 // of two limits, the ledger has to tell for which: so in one batch all are refused for the same.
 // Both are rare.
 size_t JsonFolder::Impl::BatchSize(const EventBatch& /*events*/, size_t first, size_t end,
@@ -98,8 +98,8 @@ bool JsonFolder::Impl::Obey(const ControlEvent& control, EngineTime at, size_t /
 }
 
 std::string JsonFolder::Impl::ConflictOf(const EventBatch& events, size_t i) {
-  return "id " + bad_line::Shown(events.marks[i].id) + " of key " +
-         bad_line::Shown(events.events[i].key) + " was seen before with different content";
+  return "id " + invalid_line::Shown(events.marks[i].id) + " of key " +
+         invalid_line::Shown(events.events[i].key) + " was seen before with different content";
 }
 
 size_t JsonFolder::Impl::Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write) {

@@ -143,7 +143,7 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
   std::vector<KeyedEvent<CounterEvent>> batch_;
 };
 
-// How many events from `first` on are added at once. An event that the engine may find bad is added
+// How many events from `first` on are added at once. An event that the engine may find invalid is added
 // alone, so that it is reported before a later event is added. An event that may be refused is
 // added alone, so that the ledger tells which limit refused it. Both are rare.
 size_t JsonRollup::Impl::BatchSize(const EventBatch& events, size_t first, size_t end,
@@ -197,8 +197,8 @@ size_t JsonRollup::Impl::Add(const EventBatch& events, size_t first, size_t end,
 }
 
 std::string JsonRollup::Impl::ConflictOf(const EventBatch& events, size_t i) {
-  return "id " + bad_line::Shown(events.marks[i].id) + " of key " +
-         bad_line::Shown(events.events[i].key) + " was seen before with another value";
+  return "id " + invalid_line::Shown(events.marks[i].id) + " of key " +
+         invalid_line::Shown(events.events[i].key) + " was seen before with another value";
 }
 
 size_t JsonRollup::Impl::Pop(size_t max, WriteLines write) {

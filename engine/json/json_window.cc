@@ -113,7 +113,7 @@ class [[gnu::visibility("hidden")]] JsonWindow::Impl {
   ChangeCursor changes_;  // those that were taken
 };
 
-// How many events from `first` on are added at once. Where the engine may find one bad, no later
+// How many events from `first` on are added at once. Where the engine may find one invalid, no later
 // one may be added before that was said. Where one may be refused, its limit is still reached when
 // it is said which. And none may move time to `halt_` but the first.
 size_t JsonWindow::Impl::BatchSize(const EventBatch& events, size_t first, size_t end,
@@ -168,8 +168,8 @@ bool JsonWindow::Impl::Obey(const ControlEvent& control, EngineTime at, size_t l
 }
 
 std::string JsonWindow::Impl::ConflictOf(const EventBatch& events, size_t i) {
-  return "member " + bad_line::Shown(events.members[i].id) + " of key " +
-         bad_line::Shown(events.events[i].key) +
+  return "member " + invalid_line::Shown(events.members[i].id) + " of key " +
+         invalid_line::Shown(events.events[i].key) +
          " has another payload with the same stamp and version";
 }
 

@@ -30,32 +30,32 @@ namespace pleat::inline v0_1 {
 
 // What a collection adds to its feed. The events of a batch are stamped.
 template <class T>
-concept TakesEvents =
-    requires(T& into, EventBatch& events, size_t first, size_t end, size_t line, EngineTime at,
-             const ControlEvent& control, std::span<typename T::Outcome> outcomes) {
-      // How many events from `first` on go in together, at least one; `line` is the index of the
-      // first one's line. Where the engine may find an event bad, it goes in alone, so that it is
-      // reported before a later event goes in.
-      { into.BatchSize(events, first, end, line) } -> std::same_as<size_t>;
+concept TakesEvents = requires(T& into, EventBatch& events, size_t first, size_t end, size_t line,
+                               EngineTime at, const ControlEvent& control,
+                               std::span<typename T::Outcome> outcomes) {
+  // How many events from `first` on go in together, at least one; `line` is the index of the
+  // first one's line. Where the engine may find an event invalid, it goes in alone, so that it is
+  // reported before a later event goes in.
+  { into.BatchSize(events, first, end, line) } -> std::same_as<size_t>;
 
-      // Adds the events from `first` to `end`. Returns how many had an outcome that needs no look:
-      // one that is both usual and taken.
-      { into.Add(events, first, end, outcomes) } -> std::same_as<size_t>;
+  // Adds the events from `first` to `end`. Returns how many had an outcome that needs no look:
+  // one that is both usual and taken.
+  { into.Add(events, first, end, outcomes) } -> std::same_as<size_t>;
 
-      // Does what a control line asks for, at `at`. Returns false if that is beyond the future
-      // limit, and nothing has changed.
-      { into.Obey(control, at, line) } -> std::same_as<bool>;
+  // Does what a control line asks for, at `at`. Returns false if that is beyond the future
+  // limit, and nothing has changed.
+  { into.Obey(control, at, line) } -> std::same_as<bool>;
 
-      // The reason of a conflict, of the event at `first`.
-      { into.ConflictOf(events, first) } -> std::same_as<std::string>;
+  // The reason of a conflict, of the event at `first`.
+  { into.ConflictOf(events, first) } -> std::same_as<std::string>;
 
-      // Whether an event of this outcome is not reported; whether its values went in.
-      { T::IsUsual(outcomes[0]) } -> std::same_as<bool>;
-      { T::IsTaken(outcomes[0]) } -> std::same_as<bool>;
+  // Whether an event of this outcome is not reported; whether its values went in.
+  { T::IsUsual(outcomes[0]) } -> std::same_as<bool>;
+  { T::IsTaken(outcomes[0]) } -> std::same_as<bool>;
 
-      // Where the outcome is in a LineResult.
-      { LineResult{}.*T::kOutcome } -> std::convertible_to<typename T::Outcome>;
-    };
+  // Where the outcome is in a LineResult.
+  { LineResult{}.*T::kOutcome } -> std::convertible_to<typename T::Outcome>;
+};
 
 // Thread safety: as LineTally.
 template <class Outcome>
@@ -76,7 +76,7 @@ class LineFeed {
     tally_.Note(reader_);
     switch (kind) {
       case LineResult::Kind::kBlank: return {};
-      case LineResult::Kind::kBad: return Bad(reader_.reason(), reader_.about());
+      case LineResult::Kind::kInvalid: return Invalid(reader_.reason(), reader_.about());
       case LineResult::Kind::kControl: return Obey(into, reader_.control(), arrival, 0);
       case LineResult::Kind::kExcluded: return tally_.AddExcluded(1), LineResult{kind};
       case LineResult::Kind::kNoUnit: return {.kind = kind, .reason = reader_.reason()};
@@ -102,7 +102,7 @@ class LineFeed {
     const auto take_other = [&](const ReadLines::NoEvent& other) {
       const ReadLines::Line& line = other.line;
       LineResult result = other.result;
-      if (result.kind == LineResult::Kind::kBad) tally_.AddBad();
+      if (result.kind == LineResult::Kind::kInvalid) tally_.AddInvalid();
       if (result.kind == LineResult::Kind::kControl) {
         result = Obey(into, other.control, arrival, line.index);
       }
@@ -193,7 +193,7 @@ class LineFeed {
   // Counts event `i`. Returns the result of its line.
   template <class Into>
   LineResult Count(Into& into, Outcome outcome, const EventBatch& events, size_t i) {
-    if (outcome == Outcome::kFuture) return Bad(bad_line::kFuture);
+    if (outcome == Outcome::kFuture) return Invalid(invalid_line::kFuture);
     const KeyedEvent<LineEvent>& event = events.events[i];
     if (outcome != Outcome::kStopped) {
       tally_.AddEvents(1);
@@ -210,16 +210,16 @@ class LineFeed {
   template <class Into>
   LineResult Obey(Into& into, const ControlEvent& control, EngineTime arrival, size_t line) {
     const EngineTime at = on_event_time() ? control.at : arrival;
-    if (!into.Obey(control, at, line)) return Bad(bad_line::kFuture);
+    if (!into.Obey(control, at, line)) return Invalid(invalid_line::kFuture);
     tally_.AddEvents(1);
     tally_.AddControl();
     tally_.NoteStamp(at);
     return {.kind = LineResult::Kind::kControl, .reason = {}};
   }
 
-  LineResult Bad(std::string_view reason, const OptionPath* about = nullptr) noexcept {
-    tally_.AddBad();
-    return {.kind = LineResult::Kind::kBad, .reason = reason, .about = about};
+  LineResult Invalid(std::string_view reason, const OptionPath* about = nullptr) noexcept {
+    tally_.AddInvalid();
+    return {.kind = LineResult::Kind::kInvalid, .reason = reason, .about = about};
   }
 
   const EventPlan& plan_;

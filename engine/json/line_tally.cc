@@ -7,7 +7,7 @@ namespace pleat::inline v0_1 {
 // Paths are written by their text, because slots are numbered as the program likes. Without a
 // selection there is no count of excluded lines, as there was none before there were selections.
 void LineTally::Save(const EventPlan& plan, FieldWriter& out) const {
-  out(events_.value(), bad_.value(), mismatched_.value(), control_.value());
+  out(events_.value(), invalid_.value(), mismatched_.value(), control_.value());
   if (plan.has_selection) out(excluded_.value());
   stamps_.Save(out);
   LockGuard guard(unseen_lock_);
@@ -19,7 +19,7 @@ void LineTally::Save(const EventPlan& plan, FieldWriter& out) const {
 }
 
 void LineTally::Load(const EventPlan& plan, FieldReader& in) {
-  for (Counter* counter : {&events_, &bad_, &mismatched_, &control_}) counter->Load(in);
+  for (Counter* counter : {&events_, &invalid_, &mismatched_, &control_}) counter->Load(in);
   if (plan.has_selection) excluded_.Load(in);
   stamps_.Load(in);
   bool any_line = false;

@@ -34,7 +34,7 @@ class LineTally {
   // --- The thread that takes lines
 
   void AddEvents(uint64_t events) noexcept { events_.Add(events); }
-  void AddBad() noexcept { bad_.Add(1); }
+  void AddInvalid() noexcept { invalid_.Add(1); }
   void AddExcluded(uint64_t lines) noexcept { excluded_.Add(lines); }
   void AddMismatched(uint64_t values) noexcept { mismatched_.Add(values); }
   void AddControl() noexcept { control_.Add(1); }
@@ -55,9 +55,9 @@ class LineTally {
   // --- Any thread
 
   LineCounts counts() const noexcept {
-    return {.lines = events_.value() + bad_.value() + excluded_.value(),
+    return {.lines = events_.value() + invalid_.value() + excluded_.value(),
             .events = events_.value(),
-            .bad = bad_.value(),
+            .invalid = invalid_.value(),
             .excluded = excluded_.value(),
             .mismatched = mismatched_.value(),
             .control = control_.value()};
@@ -83,7 +83,7 @@ class LineTally {
 
  private:
   Counter events_;
-  Counter bad_;
+  Counter invalid_;
   Counter excluded_;
   Counter mismatched_;
   Counter control_;

@@ -12,7 +12,7 @@
 namespace pleat::inline v0_1 {
 
 std::string WhyNoObject(std::string_view text) {
-  if (text.size() > kLineBytesMax) return std::string(bad_line::kTooLong);
+  if (text.size() > kLineBytesMax) return std::string(invalid_line::kTooLong);
   std::string padded(text);
   padded.append(kLinePaddingBytes, ' ');
   const PathTree none;
@@ -41,7 +41,7 @@ std::string Unescaped(std::string_view quoted) {
 
 absl::StatusOr<std::string> TakeQuoted(std::string_view& rest) {
   const auto wrong = [&](const char* why) {
-    return absl::InvalidArgumentError(bad_line::Quoted(rest) + why);
+    return absl::InvalidArgumentError(invalid_line::Quoted(rest) + why);
   };
   size_t end = 1;
   while (end < rest.size() && rest[end] != '"') end += rest[end] == '\\' ? 2 : 1;

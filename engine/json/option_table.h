@@ -73,7 +73,7 @@ absl::Status SetOptionOf(std::span<const Option<Spec>> options, Spec& spec, std:
   std::ranges::replace(spelled, '_', '-');
   const auto option = std::ranges::find(options, spelled, &Option<Spec>::name);
   if (option == options.end()) {
-    return absl::NotFoundError("unknown option " + bad_line::Quoted(name));
+    return absl::NotFoundError("unknown option " + invalid_line::Quoted(name));
   }
   const absl::Status status = option->set(spec, text);
   return status.ok() ? status : OptionError(spelled, status);

@@ -18,7 +18,7 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-using bad_line::Quoted;
+using invalid_line::Quoted;
 
 constexpr std::string_view kAdaptive = "adaptive:";
 

@@ -80,7 +80,7 @@ template <bool kOn>
 struct SwitchText {
   static absl::Status Set(bool& to, std::string_view text) {
     if (text != "true" && text != "false") {
-      return Wrong(bad_line::Quoted(text) + " is not true or false");
+      return Wrong(invalid_line::Quoted(text) + " is not true or false");
     }
     to = (text == "true") == kOn;
     return absl::OkStatus();
@@ -128,7 +128,7 @@ struct ChoiceText {
       if (!names.empty()) names += last ? " or " : ", ";
       names += each.name;
     }
-    return Wrong("must be " + names + ", not " + bad_line::Quoted(text));
+    return Wrong("must be " + names + ", not " + invalid_line::Quoted(text));
   }
   template <class Enum>
   static std::string Get(Enum value) {

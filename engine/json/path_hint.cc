@@ -22,7 +22,7 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-using bad_line::Quoted;
+using invalid_line::Quoted;
 
 using Steps = std::span<const std::string>;
 
@@ -298,7 +298,7 @@ void AddOtherTypes(std::string_view line, const Condition& condition, std::strin
   if (type.empty() || wanted.empty() || type == wanted) return;
   if (!found.empty()) found += "; ";
   found += Quoted(condition.path) + " is " + std::string(type) + ", " +
-           bad_line::Shown(condition.value) + " is " + std::string(wanted);
+           invalid_line::Shown(condition.value) + " is " + std::string(wanted);
 }
 
 // --- A list whose elements should be events
@@ -361,7 +361,7 @@ PathHint HintForList(std::string_view line, const Path& list) {
              ": make a line of each element first";
   const std::string filter = FilterOf(line, list);
   // No shell takes it apart inside of single quotes, and no terminal obeys it.
-  const bool safe = filter.find('\'') == std::string::npos && bad_line::Shown(filter) == filter;
+  const bool safe = filter.find('\'') == std::string::npos && invalid_line::Shown(filter) == filter;
   if (safe) hint.has += ", jq -c '" + filter + "'";
   return hint;
 }

@@ -1,7 +1,7 @@
 // The tokenizer without simdjson: one loop over the bytes of a text.
 //
 // Tokens and reasons are those of the fast tokenizer on x86-64, also for texts that are
-// not JSON, so that a bad line is reported in the same words. Two habits come from there:
+// not JSON, so that an invalid line is reported in the same words. Two habits come from there:
 //   - a backslash escapes the next byte wherever it stands, so that \" opens no string;
 //   - the control characters 0x0c and 0x1a are tokens outside strings, as , and : are (simdjson
 //     compares bytes with one bit masked). No token of JSON looks so, and the scanner refuses them.
@@ -40,10 +40,10 @@ std::string_view PlainTokenizer::Index(std::string_view text) noexcept {
   PLEAT_DCHECK(text.size() < UINT32_MAX);
   if (offsets_.size() <= text.size()) offsets_.resize(text.size() + 1);
   const End end = FindTokens(text);
-  if (end.in_string) return bad_line::kUnclosedString;
-  if (end.control) return bad_line::kControl;
-  if (end.tokens == 0) return bad_line::kNotIndexed;
-  if (!IsUtf8(text)) return bad_line::kNotUtf8;
+  if (end.in_string) return invalid_line::kUnclosedString;
+  if (end.control) return invalid_line::kControl;
+  if (end.tokens == 0) return invalid_line::kNotIndexed;
+  if (!IsUtf8(text)) return invalid_line::kNotUtf8;
   offsets_[end.tokens] = static_cast<uint32_t>(text.size());
   tokens_ = {offsets_.data(), end.tokens + 1};
   return {};

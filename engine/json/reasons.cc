@@ -2,7 +2,7 @@
 
 #include <pleat/json_text.h>
 
-namespace pleat::inline v0_1::bad_line {
+namespace pleat::inline v0_1::invalid_line {
 namespace {
 
 constexpr size_t kShownBytes = 60;
@@ -51,4 +51,4 @@ std::string Quoted(std::string_view text) {
   return out;
 }
 
-}  // namespace pleat::inline v0_1::bad_line
+}  // namespace pleat::inline v0_1::invalid_line

@@ -1,4 +1,4 @@
-// Why a line is bad: the closed list. A reason is one line of plain text; the few that name a
+// Why a line is invalid: the closed list. A reason is one line of plain text; the few that name a
 // member or show a value (a missing key, a repeated name, a time) are built from it, escaped and
 // cut, and from one of those that begin with a space.
 #pragma once
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace pleat::inline v0_1::bad_line {
+namespace pleat::inline v0_1::invalid_line {
 
 // Not one JSON object.
 inline constexpr std::string_view kTooLong = "longer than 1 MiB";
@@ -62,4 +62,4 @@ std::string Shown(std::string_view text);
 // The same in quotes, escaped.
 std::string Quoted(std::string_view text);
 
-}  // namespace pleat::inline v0_1::bad_line
+}  // namespace pleat::inline v0_1::invalid_line

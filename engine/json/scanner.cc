@@ -61,17 +61,18 @@ inline void Scanner::Prepare(std::string_view line, bool backslashes) {
 // From its first token up to last_.
 inline std::string_view Scanner::Check(std::string_view line, Token first) {
   if (CharAt(first) != '{') {
-    return line.starts_with(kByteOrderMark) ? bad_line::kByteOrderMark : bad_line::kNotObject;
+    return line.starts_with(kByteOrderMark) ? invalid_line::kByteOrderMark
+                                            : invalid_line::kNotObject;
   }
-  if (CharAt(last_ - 1) != '}') return bad_line::kNoEnd;
+  if (CharAt(last_ - 1) != '}') return invalid_line::kNoEnd;
   const Token end = ScanObject(first + 1, NameTree::BeginningAt(PathTree::kRoot), 1);
   if (end == nullptr) return reason_;
-  return end == last_ ? std::string_view() : bad_line::kTrailing;
+  return end == last_ ? std::string_view() : invalid_line::kTrailing;
 }
 
 std::string_view Scanner::Scan(std::string_view line) {
-  if (line.size() > kLineBytesMax) return bad_line::kTooLong;
-  if (line.starts_with(kByteOrderMark)) return bad_line::kByteOrderMark;
+  if (line.size() > kLineBytesMax) return invalid_line::kTooLong;
+  if (line.starts_with(kByteOrderMark)) return invalid_line::kByteOrderMark;
   if (std::string_view wrong = tokenizer_->Index(line); !wrong.empty()) return wrong;
   const std::span<const uint32_t> tokens = tokenizer_->tokens();
   last_ = tokens.data() + tokens.size() - 1;
@@ -98,7 +99,7 @@ bool Scanner::ScanNext(std::string_view line, std::string_view& wrong) {
   next_ = last_ = EndOfLine(first, end);
   tokens_a_line_ = static_cast<size_t>(last_ - first);
   if (line.size() > kLineBytesMax) {
-    wrong = bad_line::kTooLong;
+    wrong = invalid_line::kTooLong;
   } else {
     Prepare(line, HasBackslash(line));
     wrong = Check(line, first);
@@ -126,8 +127,8 @@ Scanner::Token Scanner::Fail(std::string_view reason) noexcept {
 }
 
 Scanner::Token Scanner::FailTwice(std::string_view name) {
-  reason_text_ = "member " + bad_line::Quoted(name);
-  reason_text_ += bad_line::kTwice;
+  reason_text_ = "member " + invalid_line::Quoted(name);
+  reason_text_ += invalid_line::kTwice;
   return Fail(reason_text_);
 }
 
@@ -155,7 +156,7 @@ Scanner::Token Scanner::ScanObject(Token token, NameTree::Id name, int depth) {
     if (token == nullptr) return nullptr;
     if (CharAt(token) != ',') break;
   }
-  return CharAt(token) == '}' ? token + 1 : Fail(bad_line::kNoObjectEnd);
+  return CharAt(token) == '}' ? token + 1 : Fail(invalid_line::kNoObjectEnd);
 }
 
 // Moves `name` on to the one at `token`, or to kNone if that cannot be remembered.
@@ -164,7 +165,7 @@ bool Scanner::NextName(Token token, NameTree::Id& name) {
     name = NameTree::kNone;
     return true;
   }
-  if (CharAt(token) != '"') return Fail(bad_line::kNoName) != nullptr;
+  if (CharAt(token) != '"') return Fail(invalid_line::kNoName) != nullptr;
   const std::string_view quoted = TextOf(token);
   NameTree::Id next = known_.Find(name, quoted);
   if (next == NameTree::kNone) {
@@ -173,12 +174,12 @@ bool Scanner::NextName(Token token, NameTree::Id& name) {
     if (!ReadName(token, text)) return false;
     const uint32_t fingerprint = Fingerprint(text);
     if (known_.HasBefore(name, text, fingerprint)) return FailTwice(text) != nullptr;
-    if (CharAt(token + 1) != ':') return Fail(bad_line::kNoColon) != nullptr;
+    if (CharAt(token + 1) != ':') return Fail(invalid_line::kNoColon) != nullptr;
     next = known_.Add(name, quoted, text, fingerprint);
     // The tree has bytes of its own; a name that it did not take is read once more, into this room.
     unescaped_used_ = unescaped_before;
   } else if (CharAt(token + 1) != ':') {
-    return Fail(bad_line::kNoColon) != nullptr;
+    return Fail(invalid_line::kNoColon) != nullptr;
   }
   name = next;
   return true;
@@ -190,18 +191,18 @@ Scanner::Token Scanner::ScanNewNames(Token token, NameTree::Id last, int depth) 
   OpenObject object{names_used_, ~uint64_t{0}};
   AddNamesBefore(last);
   for (;; ++token) {
-    if (CharAt(token) != '"') return Fail(bad_line::kNoName);
+    if (CharAt(token) != '"') return Fail(invalid_line::kNoName);
     std::string_view text;
     if (!ReadName(token, text)) return nullptr;
     const Name name{text.data(), static_cast<uint32_t>(text.size()), Fingerprint(text)};
     if (!AddName(name, object)) return nullptr;
-    if (CharAt(token + 1) != ':') return Fail(bad_line::kNoColon);
+    if (CharAt(token + 1) != ':') return Fail(invalid_line::kNoColon);
     const int child = node == PathTree::kNone ? node : paths_.Child(node, text, name.fingerprint);
     token = ScanValue(token + 2, NameTree::BeginningAt(child), depth);
     if (token == nullptr) return nullptr;
     if (CharAt(token) != ',') break;
   }
-  if (CharAt(token) != '}') return Fail(bad_line::kNoObjectEnd);
+  if (CharAt(token) != '}') return Fail(invalid_line::kNoObjectEnd);
   const size_t members = names_used_ - object.first_name;
   if (members > kComparedMembers && !NoNameTwice(object.first_name)) return nullptr;
   names_used_ = object.first_name;
@@ -216,7 +217,7 @@ Scanner::Token Scanner::ScanArray(Token token, int depth) {
     if (token == nullptr) return nullptr;
     if (CharAt(token) != ',') break;
   }
-  return CharAt(token) == ']' ? token + 1 : Fail(bad_line::kNoArrayEnd);
+  return CharAt(token) == ']' ? token + 1 : Fail(invalid_line::kNoArrayEnd);
 }
 
 // The same for an array at a node of the path tree with elements that some path may lead to.
@@ -229,7 +230,7 @@ Scanner::Token Scanner::ScanElements(Token token, int node, int depth) {
     if (token == nullptr) return nullptr;
     if (CharAt(token) != ',') break;
   }
-  return CharAt(token) == ']' ? token + 1 : Fail(bad_line::kNoArrayEnd);
+  return CharAt(token) == ']' ? token + 1 : Fail(invalid_line::kNoArrayEnd);
 }
 
 // The value of the member `name`, or of an element. `depth` is that of the container around it. Inlined by force: a
@@ -246,13 +247,13 @@ Scanner::Token Scanner::ScanElements(Token token, int node, int depth) {
   if (first >= '0' && first <= '9') {
     kind = Value::Kind::kNumber;
     short_integer = IsShortInteger(text);
-    if (!short_integer && !IsNumber(text)) return Fail(bad_line::kNumber);
+    if (!short_integer && !IsNumber(text)) return Fail(invalid_line::kNumber);
   } else if (first == '"') {
     kind = Value::Kind::kString;
     if (!CheckString(text, plain)) return nullptr;
   } else if (first == '-') {
     kind = Value::Kind::kNumber;
-    if (!IsNumber(text)) return Fail(bad_line::kNumber);
+    if (!IsNumber(text)) return Fail(invalid_line::kNumber);
   } else if (first == '{' || first == '[') {
     kind = first == '{' ? Value::Kind::kObject : Value::Kind::kArray;
     plain = false;
@@ -261,9 +262,9 @@ Scanner::Token Scanner::ScanElements(Token token, int node, int depth) {
     text = {text.data(), static_cast<size_t>(text_ + end[-1] + 1 - text.data())};
   } else if (first >= 'a' && first <= 'z') {
     kind = KindOfWord(text);
-    if (kind == Value::Kind::kAbsent) return Fail(bad_line::kLiteral);
+    if (kind == Value::Kind::kAbsent) return Fail(invalid_line::kLiteral);
   } else {
-    return Fail(bad_line::kNoValue);
+    return Fail(invalid_line::kNoValue);
   }
   if (const int slot = known_[name].slot; slot != PathTree::kNone) {
     Value& value = values_[static_cast<size_t>(slot)];
@@ -276,7 +277,7 @@ Scanner::Token Scanner::ScanElements(Token token, int node, int depth) {
 }
 
 Scanner::Token Scanner::ScanContainer(Token token, NameTree::Id name, int depth) {
-  if (depth > kJsonDepthMax) return Fail(bad_line::kDepth);
+  if (depth > kJsonDepthMax) return Fail(invalid_line::kDepth);
   Token end = nullptr;
   if (CharAt(token) == '{') {
     end = ScanObject(token + 1, known_.Inner(name), depth);
@@ -285,13 +286,14 @@ Scanner::Token Scanner::ScanContainer(Token token, NameTree::Id name, int depth)
   } else {
     end = ScanArray(token + 1, depth);
   }
-  if (end == last_) return Fail(bad_line::kUnclosed);  // it took the outermost object's '}'
+  if (end == last_) return Fail(invalid_line::kUnclosed);  // it took the outermost object's '}'
   return end;
 }
 
 // `plain` tells whether there is no backslash in it.
 inline bool Scanner::CheckString(std::string_view token, bool& plain) {
-  if (token.size() < 2 || token.back() != '"') return Fail(bad_line::kUnclosedString) != nullptr;
+  if (token.size() < 2 || token.back() != '"')
+    return Fail(invalid_line::kUnclosedString) != nullptr;
   PLEAT_DCHECK(IsOneString(token));
   plain = !backslashes_ || token.find('\\') == std::string_view::npos;
   if (plain) return true;
@@ -339,7 +341,7 @@ inline bool Scanner::AddName(const Name& name, OpenObject& object) {
       return FailTwice(name.text()) != nullptr;
     }
   }
-  if (count == kObjectMembersMax) return Fail(bad_line::kMembers) != nullptr;
+  if (count == kObjectMembersMax) return Fail(invalid_line::kMembers) != nullptr;
   object.seen |= bit;
   ReserveNames(1);
   names_[names_used_] = name;

@@ -36,7 +36,7 @@ class Scanner {
   // Borrows `paths`.
   explicit Scanner(const PathTree& paths, std::unique_ptr<Tokenizer> tokenizer = MakeTokenizer());
 
-  // Checks `line`; returns why it is bad, or nothing. REQUIRES: not blank, and kLinePaddingBytes
+  // Checks `line`; returns why it is invalid, or nothing. REQUIRES: not blank, and kLinePaddingBytes
   // readable bytes behind it.
   std::string_view Scan(std::string_view line);
 
@@ -65,7 +65,7 @@ class Scanner {
   };
 
   // A place among the tokens. Each Scan function takes the first token of a value and returns the
-  // token behind the value. If the value is bad, it notes the reason and returns null.
+  // token behind the value. If the value is invalid, it notes the reason and returns null.
   using Token = const uint32_t*;
 
   std::string_view Check(std::string_view line, Token first);

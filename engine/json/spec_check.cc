@@ -50,7 +50,7 @@ absl::Status CheckPathsOf(std::initializer_list<NamedPath> paths) {
 
 namespace {
 
-using bad_line::Quoted;
+using invalid_line::Quoted;
 
 // "--key: the output name "count" is taken; rename it, such as --key key_count=count"
 absl::Status Collision(std::string_view option, std::string_view why, const KeyField& field) {

@@ -15,7 +15,7 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-using bad_line::Quoted;
+using invalid_line::Quoted;
 
 using Set = absl::FunctionRef<absl::Status(std::string_view, std::string_view)>;
 

@@ -15,7 +15,7 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-using bad_line::Quoted;
+using invalid_line::Quoted;
 
 constexpr std::string_view kMarks = ",=()";
 constexpr std::string_view kSeparator = ",";  // of concat, if it names none

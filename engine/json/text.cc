@@ -163,19 +163,19 @@ std::string_view CheckEscapes(std::string_view inside) noexcept {
   const char* p = inside.data();
   const char* const end = p + inside.size();
   while ((p = NextBackslash(p, end)) != end) {
-    if (end - p < 2) return bad_line::kEscape;
+    if (end - p < 2) return invalid_line::kEscape;
     if (p[1] != 'u') {
-      if (ShortEscape(p[1]) == '\0') return bad_line::kEscape;
+      if (ShortEscape(p[1]) == '\0') return invalid_line::kEscape;
       p += 2;
       continue;
     }
     const int unit = end - p < 6 ? -1 : ReadUnit(p + 2);
-    if (unit < 0) return bad_line::kEscape;
-    if (IsLowSurrogate(unit)) return bad_line::kSurrogate;
+    if (unit < 0) return invalid_line::kEscape;
+    if (IsLowSurrogate(unit)) return invalid_line::kSurrogate;
     p += 6;
     if (!IsHighSurrogate(unit)) continue;
     if (end - p < 6 || p[0] != '\\' || p[1] != 'u' || !IsLowSurrogate(ReadUnit(p + 2))) {
-      return bad_line::kSurrogate;
+      return invalid_line::kSurrogate;
     }
     p += 6;
   }

@@ -15,7 +15,7 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-using bad_line::Quoted;
+using invalid_line::Quoted;
 
 // A name of the IANA's database. Everything else that absl::LoadTimeZone() would take (a file's
 // path, this machine's own zone) would mean something else on another machine.
@@ -59,7 +59,7 @@ Directive FirstDirective(std::string_view rest) noexcept {
 absl::Status UnknownDirective(std::string_view rest) {
   const std::string_view text = rest.substr(0, 2);
   if (text.size() < 2) return Wrong("ends in %; a percent sign is %%");
-  const std::string shown = bad_line::Shown(text);
+  const std::string shown = invalid_line::Shown(text);
   switch (text[1]) {
     case 'f':
     case 'N':

@@ -23,13 +23,13 @@ struct Refusal {
   std::string_view surprise;
 };
 constexpr Refusal kRefusals[] = {
-    {"{\"a\":\"\xff\"}", bad_line::kNotUtf8, "a byte that is not UTF-8 was accepted"},
-    {"{\"a\":\"\xed\xa0\x80\"}", bad_line::kNotUtf8, "an encoded surrogate was accepted"},
-    {"{\"a\":\"\x01\"}", bad_line::kControl, "a control character in a string was accepted"},
-    {"{\"a\":\"\n\"}", bad_line::kControl, "a newline in a string was accepted"},
-    {"{\"a\":\"\\\n\"}", bad_line::kControl, "a newline behind a backslash was accepted"},
-    {R"({"a":"b\"})", bad_line::kUnclosedString, "an unclosed string was accepted"},
-    {" ", bad_line::kNotIndexed, "a text without tokens was accepted"},
+    {"{\"a\":\"\xff\"}", invalid_line::kNotUtf8, "a byte that is not UTF-8 was accepted"},
+    {"{\"a\":\"\xed\xa0\x80\"}", invalid_line::kNotUtf8, "an encoded surrogate was accepted"},
+    {"{\"a\":\"\x01\"}", invalid_line::kControl, "a control character in a string was accepted"},
+    {"{\"a\":\"\n\"}", invalid_line::kControl, "a newline in a string was accepted"},
+    {"{\"a\":\"\\\n\"}", invalid_line::kControl, "a newline behind a backslash was accepted"},
+    {R"({"a":"b\"})", invalid_line::kUnclosedString, "an unclosed string was accepted"},
+    {" ", invalid_line::kNotIndexed, "a text without tokens was accepted"},
 };
 
 // As much padding as json.h asks for, so that no tokenizer reads past the end.

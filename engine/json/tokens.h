@@ -14,7 +14,7 @@
 // The scanner checks everything about a line except three properties, for which it trusts the
 // tokenizer: the line is UTF-8, every string is closed, and no string contains a raw control
 // character. It also trusts that the byte before the next token, white space aside, ends the
-// present one. So a tokenizer that is wrong here would let bad lines through. Three checks guard
+// present one. So a tokenizer that is wrong here would let invalid lines through. Three checks guard
 // the fast one: the version of simdjson and a probe when the build is configured
 // (cmake/PleatTokenizer.cmake), and CheckTokenizer() at its first use in a process.
 #pragma once

@@ -75,10 +75,14 @@ struct Column {
 
 // What an event can have become.
 constexpr Column<Ledger> kEventsOfFolders[] = {
-    {"opened", &Ledger::opened},       {"folded", &Ledger::folded},
-    {"late", &Ledger::late},           {"future", &Ledger::future},
-    {"refused", &Ledger::refused},     {"overloaded", &Ledger::overloaded},
-    {"duplicate", &Ledger::duplicate}, {"conflict", &Ledger::conflict},
+    {"opened", &Ledger::opened},
+    {"folded", &Ledger::folded},
+    {"late", &Ledger::late},
+    {"future", &Ledger::future},
+    {"over_limit", &Ledger::over_limit},
+    {"overloaded", &Ledger::overloaded},
+    {"duplicate", &Ledger::duplicate},
+    {"conflict", &Ledger::conflict},
     {"corrected", &Ledger::corrected},
 };
 constexpr Column<WindowLedger> kEventsOfWindows[] = {
@@ -91,7 +95,7 @@ constexpr Column<WindowLedger> kEventsOfWindows[] = {
     {"late", &WindowLedger::late},
     {"future", &WindowLedger::future},
     {"tombstoned", &WindowLedger::tombstoned},
-    {"refused", &WindowLedger::refused},
+    {"over_limit", &WindowLedger::over_limit},
 };
 constexpr Column<PresenceLedger> kEventsOfPresences[] = {
     {"joined", &PresenceLedger::joined},
@@ -107,14 +111,14 @@ constexpr Column<PresenceLedger> kEventsOfPresences[] = {
     {"superseded", &PresenceLedger::superseded},
     {"late", &PresenceLedger::late},
     {"future", &PresenceLedger::future},
-    {"refused", &PresenceLedger::refused},
+    {"over_limit", &PresenceLedger::over_limit},
 };
 
 constexpr Column<RollupLedger> kEventsOfCounters[] = {
     {"added", &RollupLedger::added},       {"duplicate", &RollupLedger::duplicate},
     {"conflict", &RollupLedger::conflict}, {"late", &RollupLedger::late},
     {"clamped", &RollupLedger::clamped},   {"corrected", &RollupLedger::corrected},
-    {"future", &RollupLedger::future},     {"refused", &RollupLedger::refused},
+    {"future", &RollupLedger::future},     {"over_limit", &RollupLedger::over_limit},
 };
 
 // --- What collections of several kinds have
@@ -213,10 +217,10 @@ void WriteEmissions(const All& all, Writer& out) {
 }
 
 void WriteRefusedForBytes(const All& all, Writer& out) {
-  out.Family("pleat_events_refused_for_bytes", Type::kCounter,
+  out.Family("pleat_events_over_byte_limit", Type::kCounter,
              "Refused events that met the limit on bytes.");
   all.ForEachSource([&](const auto& each) {
-    out.Sample(each.collection, {}, Plain(each.ledger.refused_for_bytes));
+    out.Sample(each.collection, {}, Plain(each.ledger.over_byte_limit));
   });
 }
 
@@ -359,7 +363,7 @@ void WriteCounters(Counters all, Writer& out) {
       {"pleat_counters_forgotten", Type::kCounter, "Counters that were forgotten.",
        &RollupLedger::forgotten},
       {"pleat_clears", Type::kCounter, "Events that set a counter to zero.", &RollupLedger::clears},
-      {"pleat_events_late_unknown", Type::kCounter, "Late events beyond the answer horizon.",
+      {"pleat_events_late_unknown", Type::kCounter, "Late events beyond the deduplication window.",
        &RollupLedger::late_unknown},
       {"pleat_windows_opened", Type::kCounter, "Windows that an event opened.",
        &RollupLedger::windows},

@@ -8,11 +8,11 @@
 namespace pleat::inline v0_1 {
 
 Leases::Leases(PagePool& pool, const LeaseOptions& options, const LeaseToken& origin,
-               Duration usual_ttl)
+               Duration usual_timeout)
     : options_(options),
       origin_(origin),
-      usual_ttl_(std::max(usual_ttl, Duration{1})),
-      records_(pool, sizeof(Record), usual_ttl_, Records{*this}),
+      usual_timeout_(std::max(usual_timeout, Duration{1})),
+      records_(pool, sizeof(Record), usual_timeout_, Records{*this}),
       waiters_(pool, sizeof(Waiter)),
       returned_(pool) {}
 
@@ -139,26 +139,26 @@ Ready Leases::TakeRequeued(const Instant& at) {
   return emission;
 }
 
-Delivery Leases::LendRequeued(const Instant& at, Duration ttl) {
-  return LendRecord(requeued_.front().record, at, ttl);
+Delivery Leases::LendRequeued(const Instant& at, Duration visibility_timeout) {
+  return LendRecord(requeued_.front().record, at, visibility_timeout);
 }
 
 // --- Deliveries
 
-Delivery Leases::Lend(const Keyed& emission, const Instant& at, Duration ttl) {
+Delivery Leases::Lend(const Keyed& emission, const Instant& at, Duration visibility_timeout) {
   const uint32_t number = NewRecord(emission);
   PutAtHead(number);
   ++new_;
-  return LendRecord(number, at, ttl);
+  return LendRecord(number, at, visibility_timeout);
 }
 
-Delivery Leases::LendReturned(const Instant& at, Duration ttl) {
+Delivery Leases::LendReturned(const Instant& at, Duration visibility_timeout) {
   const uint32_t number = returned_.front().record;
   returned_.PopFront();
-  return LendRecord(number, at, ttl);
+  return LendRecord(number, at, visibility_timeout);
 }
 
-Delivery Leases::LendRecord(uint32_t number, const Instant& at, Duration ttl) {
+Delivery Leases::LendRecord(uint32_t number, const Instant& at, Duration visibility_timeout) {
   Record& record = At(number);
   if (record.fresh) {
     record.fresh = false;
@@ -167,7 +167,7 @@ Delivery Leases::LendRecord(uint32_t number, const Instant& at, Duration ttl) {
     ++unacked_;
   }
   if (record.deliveries == 0) record.first_leased = at.leases;
-  ttl = std::clamp(ttl, Duration::zero(), options_.max_age);
+  visibility_timeout = std::clamp(visibility_timeout, Duration::zero(), options_.max_age);
   ++record.deliveries;
   ++deliveries_;
   record.lease = last_lease_ + 1;
@@ -175,7 +175,7 @@ Delivery Leases::LendRecord(uint32_t number, const Instant& at, Duration ttl) {
   record.last_leased = at.leases;
   record.position = at.position;
   NoteStep(TraceStep::kLent, record, at.leases, at);
-  Arm(number, State::kLent, SaturatingAdd(at.leases, ttl));
+  Arm(number, State::kLent, SaturatingAdd(at.leases, visibility_timeout));
   return {.token = TokenOf(number), .until = record.until, .deliveries = record.deliveries};
 }
 
@@ -257,11 +257,11 @@ Leases::Answer Leases::Nack(const LeaseToken& token, Duration delay, const Insta
   return {delay > options_.max_nack_delay ? LeaseOutcome::kClamped : LeaseOutcome::kDone};
 }
 
-Extension Leases::Extend(const LeaseToken& token, Duration ttl, const Instant& at) {
+Extension Leases::Extend(const LeaseToken& token, Duration visibility_timeout, const Instant& at) {
   const uint32_t number = LiveRecordOf(token, at.leases);
   if (number == kNone) return {};
   Record& record = At(number);
-  const LeaseTime wanted = SaturatingAdd(at.leases, ttl);
+  const LeaseTime wanted = SaturatingAdd(at.leases, visibility_timeout);
   const LeaseTime latest = SaturatingAdd(record.last_leased, options_.max_age);
   record.until = std::max(record.until, std::min(wanted, latest));
   ++extended_;

@@ -90,9 +90,10 @@ class Leases {
   // Receives emissions that are dropped because there are too many dead letters.
   using Drop = absl::FunctionRef<void(const Ready&)>;
 
-  // `origin`: engine, collection and partition, as in each token. `usual_ttl`: how long most leases
+  // `origin`: engine, collection and partition, as in each token. `usual_timeout`: how long most leases
   // are.
-  Leases(PagePool& pool, const LeaseOptions& options, const LeaseToken& origin, Duration usual_ttl);
+  Leases(PagePool& pool, const LeaseOptions& options, const LeaseToken& origin,
+         Duration usual_timeout);
 
   // From now on each step is noted in `trace`, unless that is null.
   void SetTrace(TraceLog* trace) noexcept { trace_ = trace; }
@@ -112,10 +113,10 @@ class Leases {
   // The first requeued emission in the order of emissions, or null.
   const Ready* FirstRequeued();
   Ready TakeRequeued(const Instant& at);
-  Delivery LendRequeued(const Instant& at, Duration ttl);
+  Delivery LendRequeued(const Instant& at, Duration visibility_timeout);
 
   // Lends for the first time. REQUIRES: CanLendNew(), and the key has no head.
-  Delivery Lend(const Keyed& emission, const Instant& at, Duration ttl);
+  Delivery Lend(const Keyed& emission, const Instant& at, Duration visibility_timeout);
 
   // The emission that came back first, or null.
   const Returned* FirstReturned() const noexcept {
@@ -124,13 +125,13 @@ class Leases {
   const Ready& EmissionOf(const Returned& returned) const noexcept {
     return At(returned.record).keyed.emission;
   }
-  Delivery LendReturned(const Instant& at, Duration ttl);
+  Delivery LendReturned(const Instant& at, Duration visibility_timeout);
   // Gives the first away for good.
   Ready TakeReturned(const Instant& at);
 
   Answer Ack(const LeaseToken& token, const Instant& at);
   Answer Nack(const LeaseToken& token, Duration delay, const Instant& at, Drop drop);
-  Extension Extend(const LeaseToken& token, Duration ttl, const Instant& at);
+  Extension Extend(const LeaseToken& token, Duration visibility_timeout, const Instant& at);
   Answer Retry(const LeaseToken& token, const Instant& at);
   Answer TakeDead(const LeaseToken& token, const Instant& at);
 
@@ -249,7 +250,7 @@ class Leases {
   LeaseToken TokenOf(uint32_t number) const noexcept;
   inline uint32_t RecordOf(const LeaseToken& token) const noexcept;
   inline uint32_t LiveRecordOf(const LeaseToken& token, LeaseTime now) const noexcept;
-  Delivery LendRecord(uint32_t number, const Instant& at, Duration ttl);
+  Delivery LendRecord(uint32_t number, const Instant& at, Duration visibility_timeout);
   static uint64_t Lengthen(uint32_t hash) noexcept;
   void PutAtHead(uint32_t number);
   void TakeFromHead(uint32_t number);
@@ -291,7 +292,7 @@ class Leases {
 
   LeaseOptions options_;
   const LeaseToken origin_;
-  const Duration usual_ttl_;
+  const Duration usual_timeout_;
   TraceLog* trace_ = nullptr;
   ExpiringTable<Records, TicketBits> records_;  // its deadlines are in LeaseTime
   Slab<> waiters_;

@@ -17,7 +17,7 @@ constexpr size_t kSkipsMax = 16;
 // --- Writing
 
 void Leases::Save(FieldWriter& out, const OutboxEntries& entries) const {
-  out(origin_.epoch, origin_.collection, usual_ttl_);
+  out(origin_.epoch, origin_.collection, usual_timeout_);
   out(last_lease_, returns_, deliveries_, nacked_, ran_out_, extended_);
   size_t records = 0;
   records_.ForEach([&](uint32_t) { ++records; });
@@ -66,9 +66,9 @@ std::unique_ptr<Leases> Leases::Load(FieldReader& in, PagePool& pool, const Leas
                                      uint32_t partition, OutboxEntries& entries) {
   LeaseToken origin;
   origin.partition = partition;
-  Duration usual_ttl{};
-  in(origin.epoch, origin.collection, usual_ttl);
-  auto leases = std::make_unique<Leases>(pool, options, origin, usual_ttl);
+  Duration usual_timeout{};
+  in(origin.epoch, origin.collection, usual_timeout);
+  auto leases = std::make_unique<Leases>(pool, options, origin, usual_timeout);
   in(leases->last_lease_, leases->returns_, leases->deliveries_, leases->nacked_, leases->ran_out_,
      leases->extended_);
   uint32_t last = kNone;

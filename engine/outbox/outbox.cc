@@ -111,24 +111,24 @@ Ready Outbox::TakeLeased(const Handout& next, const Instant& at) {
                                                  : leases_->TakeRequeued(at);
 }
 
-void Outbox::Lend(const Handout& next, const Instant& at, Duration ttl, LeaseToken origin,
-                  Borrow borrow) {
+void Outbox::Lend(const Handout& next, const Instant& at, Duration visibility_timeout,
+                  LeaseToken origin, Borrow borrow) {
   PLEAT_DCHECK(static_cast<bool>(next));
   if (leases_ == nullptr) {
     origin.partition = partition_;
-    leases_ = std::make_unique<Leases>(pool_, options_.leases, origin, ttl);
+    leases_ = std::make_unique<Leases>(pool_, options_.leases, origin, visibility_timeout);
     leases_->SkipAhead(leases_before_);
     leases_->SetTrace(trace_);
   }
   if (next.what() == Handout::What::kReturned) {
     const Ready ready = leases_->EmissionOf(next.returned());
-    borrow(entries_.Show(ready), leases_->LendReturned(at, ttl));
+    borrow(entries_.Show(ready), leases_->LendReturned(at, visibility_timeout));
   } else if (next.what() == Handout::What::kRequeued) {
     const Ready ready = next.ready();
-    borrow(entries_.Show(ready), leases_->LendRequeued(at, ttl));
+    borrow(entries_.Show(ready), leases_->LendRequeued(at, visibility_timeout));
   } else {
     const Ready ready = TakeFront();
-    borrow(entries_.Show(ready), leases_->Lend(WithKey(ready), at, ttl));
+    borrow(entries_.Show(ready), leases_->Lend(WithKey(ready), at, visibility_timeout));
   }
 }
 
@@ -215,8 +215,8 @@ LeaseOutcome Outbox::Nack(const LeaseToken& token, Duration delay, const Instant
   return ChangeLeases([&](Leases::Drop drop) { return leases_->Nack(token, delay, at, drop); });
 }
 
-Extension Outbox::Extend(const LeaseToken& token, Duration ttl, const Instant& at) {
-  return leases_ == nullptr ? Extension{} : leases_->Extend(token, ttl, at);
+Extension Outbox::Extend(const LeaseToken& token, Duration visibility_timeout, const Instant& at) {
+  return leases_ == nullptr ? Extension{} : leases_->Extend(token, visibility_timeout, at);
 }
 
 size_t Outbox::EndLeases(const Instant& at) {

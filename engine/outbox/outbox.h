@@ -193,7 +193,8 @@ class Outbox {
     return ready;
   }
   // `origin` names engine and collection, as tokens shall.
-  void Lend(const Handout& next, const Instant& at, Duration ttl, LeaseToken origin, Borrow borrow);
+  void Lend(const Handout& next, const Instant& at, Duration visibility_timeout, LeaseToken origin,
+            Borrow borrow);
 
   // The order of two emissions, of any books, that became ready at one instant. The ranks are asked
   // for where nothing else decides.
@@ -214,7 +215,7 @@ class Outbox {
   // The same; an emission that is over by this goes to `take`, as if it were popped.
   LeaseOutcome AckAndTake(const LeaseToken& token, const Instant& at, AnyCollection::Take take);
   LeaseOutcome Nack(const LeaseToken& token, Duration delay, const Instant& at);
-  Extension Extend(const LeaseToken& token, Duration ttl, const Instant& at);
+  Extension Extend(const LeaseToken& token, Duration visibility_timeout, const Instant& at);
   LeaseOutcome RetryDeadLetter(const LeaseToken& token, const Instant& at);
   LeaseOutcome DropDeadLetter(const LeaseToken& token, const Instant& at);
   // Takes all leases back, as if they had run out now. Returns how many.

@@ -45,8 +45,8 @@ struct BookLedger : RollupLedger {
     groups.folded = added + clamped - windows_opened;
     groups.late = late;
     groups.future = future;
-    groups.refused = refused;
-    groups.refused_for_bytes = refused_for_bytes;
+    groups.over_limit = over_limit;
+    groups.over_byte_limit = over_byte_limit;
     groups.duplicate = duplicate;
     groups.conflict = conflict;
     groups.corrected = corrected;

@@ -126,7 +126,7 @@ AddOutcome RollupAdmission::Count(AddOutcome outcome) noexcept {
     case AddOutcome::kClamped: ++ledger_.clamped; break;
     case AddOutcome::kCorrected: ++ledger_.corrected; break;
     case AddOutcome::kFuture: ++ledger_.future; break;
-    case AddOutcome::kOverLimit: ++ledger_.refused; break;
+    case AddOutcome::kOverLimit: ++ledger_.over_limit; break;
     default: break;  // not counted
   }
   return outcome;
@@ -177,7 +177,7 @@ std::optional<AddOutcome> RollupAdmission::JudgeLate(RollupTurn& turn) {
   freezer_.VisitAll(turn.at);
   turn.number = windows_.CounterOf(turn.event);
   const Lack lack = WhatLacks(turn, /*opens=*/true);
-  ledger_.refused_for_bytes += lack == Lack::kBytes;
+  ledger_.over_byte_limit += lack == Lack::kBytes;
   if (lack != Lack::kNothing) return AddOutcome::kOverLimit;
   Correct(turn);
   Remember(turn, turn.event.at);
@@ -220,7 +220,7 @@ bool RollupAdmission::MakeRoom(RollupTurn& turn, bool opens) {
   freezer_.VisitAll(turn.at);
   turn.number = windows_.CounterOf(turn.event);
   const Lack lack = WhatLacks(turn, windows_.Opens(turn.number, turn.stamp));
-  ledger_.refused_for_bytes += lack == Lack::kBytes;
+  ledger_.over_byte_limit += lack == Lack::kBytes;
   return lack == Lack::kNothing;
 }
 

@@ -3,7 +3,7 @@
 // limits on counters, bytes and the backlog; what comes in goes to its window. What is over makes room
 // first, so that no answer depends on who has looked when.
 //
-// Writes these columns of the ledger: those of the outcomes, refused_for_bytes, clears and
+// Writes these columns of the ledger: those of the outcomes, over_byte_limit, clears and
 // keys_opened.
 #pragma once
 

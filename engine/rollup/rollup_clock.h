@@ -82,7 +82,7 @@ class RollupClock : public Latest {
 
  private:
   static Duration HorizonOf(const RollupOptions& options) noexcept {
-    if (options.answer_horizon > Duration{0}) return options.answer_horizon;
+    if (options.deduplication_window > Duration{0}) return options.deduplication_window;
     return options.allowed_lateness > kForever / 10 ? kForever : 10 * options.allowed_lateness;
   }
   // Corrections name the emission of a window that is kept.

@@ -136,7 +136,7 @@ PresenceOutcome PresenceBook::Answer(Outcome outcome) noexcept {
     case Outcome::kSuperseded: ++ledger_.superseded; break;
     case Outcome::kLate: ++ledger_.late; break;
     case Outcome::kFuture: ++ledger_.future; break;
-    default: ++ledger_.refused; break;
+    default: ++ledger_.over_limit; break;
   }
   PLEAT_DCHECK(ledger_.Balances());
   return outcome;

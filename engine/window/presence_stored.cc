@@ -15,9 +15,9 @@ namespace {
 template <class Fields, class Ledger>
 void PresenceLedgerFields(Fields& fields, Ledger& l) {
   fields(l.events, l.joined, l.returned, l.connected, l.reconnected, l.refreshed, l.updated,
-         l.unchanged, l.disconnected, l.left, l.unknown, l.superseded, l.late, l.future, l.refused,
-         l.timed_out, l.went_away, l.left_away, l.opened, l.expired, l.users, l.away, l.connections,
-         l.changes, l.causes);
+         l.unchanged, l.disconnected, l.left, l.unknown, l.superseded, l.late, l.future,
+         l.over_limit, l.timed_out, l.went_away, l.left_away, l.opened, l.expired, l.users, l.away,
+         l.connections, l.changes, l.causes);
 }
 
 }  // namespace

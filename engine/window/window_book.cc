@@ -68,7 +68,7 @@ WindowOutcome WindowBook::FoldSlowly(const EventRef& event, const Entry& entry, 
 
 WindowOutcome WindowBook::Refuse(Outcome why, const Instant&) noexcept {
   ++ledger_.events;
-  ++(why == Outcome::kFuture ? ledger_.future : ledger_.refused);
+  ++(why == Outcome::kFuture ? ledger_.future : ledger_.over_limit);
   return why;
 }
 
@@ -91,7 +91,7 @@ void WindowBook::NoteOutcome(Outcome outcome) noexcept {
     case Outcome::kLate: ++ledger_.late; break;
     case Outcome::kFuture: ++ledger_.future; break;
     case Outcome::kTombstoned: ++ledger_.tombstoned; break;
-    default: ++ledger_.refused; break;
+    default: ++ledger_.over_limit; break;
   }
 }
 

@@ -11,8 +11,8 @@ namespace {
 template <class Fields, class Ledger>
 void WindowLedgerFields(Fields& fields, Ledger& l) {
   fields(l.events, l.added, l.refreshed, l.updated, l.unchanged, l.duplicate, l.conflict, l.late,
-         l.future, l.tombstoned, l.refused, l.expired, l.removed, l.replaced, l.dropped, l.cleared,
-         l.live, l.changes, l.tombstones_refused, l.causes);
+         l.future, l.tombstoned, l.over_limit, l.expired, l.removed, l.replaced, l.dropped,
+         l.cleared, l.live, l.changes, l.tombstones_refused, l.causes);
 }
 
 }  // namespace

@@ -118,14 +118,14 @@ class PLEAT_EXPORT AnyCollection {
   // state as it is. A call on an engine from them does nothing (see Engine). Throwing ends the
   // program.
   size_t Pop(size_t max, PartitionRange from, Take take) noexcept;
-  size_t Lease(size_t max, Duration ttl, LeaseTime now, PartitionRange from,
+  size_t Lease(size_t max, Duration visibility_timeout, LeaseTime now, PartitionRange from,
                Borrow borrow) noexcept;
   LeaseOutcome Ack(const LeaseToken& token) noexcept;
   size_t Ack(std::span<const LeaseToken> tokens, std::span<LeaseOutcome> outcomes) noexcept;
   LeaseOutcome AckAndTake(const LeaseToken& token, Take take) noexcept;
   LeaseOutcome Nack(const LeaseToken& token) noexcept;
   LeaseOutcome Nack(const LeaseToken& token, Duration delay, LeaseTime now) noexcept;
-  Extension Extend(const LeaseToken& token, Duration ttl, LeaseTime now) noexcept;
+  Extension Extend(const LeaseToken& token, Duration visibility_timeout, LeaseTime now) noexcept;
   size_t EndLeases(PartitionRange of) noexcept;
   bool ScanDeadLetters(ScanCursor& cursor, size_t max, SeeDead see) const noexcept;
   LeaseOutcome RetryDeadLetter(const LeaseToken& token) noexcept;

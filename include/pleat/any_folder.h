@@ -29,7 +29,7 @@
 #include <pleat/options.h>
 #include <pleat/outcome.h>
 #include <pleat/partition.h>
-#include <pleat/source_mark.h>
+#include <pleat/source_position.h>
 #include <pleat/state_ops.h>
 #include <pleat/time.h>
 
@@ -63,7 +63,8 @@ class PLEAT_EXPORT AnyFolder : public AnyCollection {
   // the program.
   FoldOutcome Fold(std::string_view key, const void* event, EngineTime at) noexcept;
   FoldCounts FoldBatch(const AnyBatch& batch, std::span<FoldOutcome> outcomes,
-                       PartitionRange only = {}, std::optional<SourceMark> mark = {}) noexcept;
+                       PartitionRange only = {},
+                       std::optional<SourcePosition> position = {}) noexcept;
   bool Flush(std::string_view key) noexcept;
   bool Cancel(std::string_view key) noexcept;
   ControlOutcome SetDeadline(std::string_view key, EngineTime deadline) noexcept;

@@ -25,7 +25,7 @@
 #include <pleat/engine.h>
 #include <pleat/export.h>
 #include <pleat/partition.h>
-#include <pleat/source_mark.h>
+#include <pleat/source_position.h>
 #include <pleat/stored.h>
 #include <pleat/time.h>
 #include <pleat/window_options.h>
@@ -136,7 +136,8 @@ class PLEAT_EXPORT AnyWindow : public AnyFeed {
 
   WindowOutcome Add(std::string_view series, const void* event, EngineTime at) noexcept;
   WindowCounts AddBatch(const AnyBatch& batch, std::span<WindowOutcome> outcomes,
-                        PartitionRange only = {}, std::optional<SourceMark> mark = {}) noexcept;
+                        PartitionRange only = {},
+                        std::optional<SourcePosition> position = {}) noexcept;
   WindowOutcome Touch(std::string_view series, std::string_view id, EngineTime at) noexcept;
   // Each row is a KeyedEvent, whose key is ignored.
   WindowCounts Import(std::string_view series, const AnyBatch& rows) noexcept;

@@ -19,7 +19,7 @@
 //     }
 //   }
 //
-// A lease is for ConsumerOptions::ttl, 30 seconds by default. Without an Ack() or a Nack(), the
+// A lease is for ConsumerOptions::visibility_timeout, 30 seconds by default. Without an Ack() or a Nack(), the
 // emission is handed out again when the lease ends. As a parameter the consumer's type is
 // Consumer<State>. Consumers wake up for every emission, whether time, an event, Flush() or
 // CloseAll() closed its group.

@@ -34,7 +34,7 @@ namespace pleat::inline v0_1 {
 
 struct ConsumerOptions {
   // How long async_lease() lends for. Range: above zero. Default: 30 s.
-  Duration ttl = std::chrono::seconds(30);
+  Duration visibility_timeout = std::chrono::seconds(30);
 
   // How many operations may wait. Range: at least 1. Default: 65,536.
   size_t max_waiters = 65'536;
@@ -83,7 +83,7 @@ class Consumer {
       : executor_(executor),
         source_(source),
         range_(range),
-        ttl_(options.ttl),
+        visibility_timeout_(options.visibility_timeout),
         any_(executor, driver, source.any(), range, options) {}
 
   template <class Other>
@@ -92,7 +92,7 @@ class Consumer {
       : executor_(other.executor_),
         source_(other.source_),
         range_(other.range_),
-        ttl_(other.ttl_),
+        visibility_timeout_(other.visibility_timeout_),
         any_(std::move(other.any_)) {}
 
   Consumer(Consumer&&) noexcept = default;
@@ -120,7 +120,7 @@ class Consumer {
     return Initiate<PopManyHandler, false>(PopCall(), max, token);
   }
 
-  // Borrows an emission for ConsumerOptions::ttl.
+  // Borrows an emission for ConsumerOptions::visibility_timeout.
   template <boost::asio::completion_token_for<LeaseHandler> Token =
                 boost::asio::default_completion_token_t<Executor>>
   auto async_lease(Token&& token = Token()) {
@@ -144,10 +144,10 @@ class Consumer {
     };
   }
   auto LeaseCall() const {
-    return
-        [source = source_, range = range_, ttl = ttl_](size_t max, LeaseTime now) mutable noexcept {
-          return source.Lease(max, ttl, now, range);
-        };
+    return [source = source_, range = range_, visibility_timeout = visibility_timeout_](
+               size_t max, LeaseTime now) mutable noexcept {
+      return source.Lease(max, visibility_timeout, now, range);
+    };
   }
 
   template <class Signature, bool kOne, class Take, class Token>
@@ -161,7 +161,7 @@ class Consumer {
   Executor executor_;
   EmissionSource<State> source_;
   PartitionRange range_;
-  Duration ttl_;
+  Duration visibility_timeout_;
   AnyConsumer any_;
 };
 

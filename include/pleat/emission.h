@@ -38,8 +38,8 @@ struct Leased : Emission<State> {
   LeaseOutcome Nack(Duration delay, LeaseTime now) noexcept {
     return collection.Nack(delivery.token, delay, now);
   }
-  Extension Extend(Duration ttl, LeaseTime now) noexcept {
-    return collection.Extend(delivery.token, ttl, now);
+  Extension Extend(Duration visibility_timeout, LeaseTime now) noexcept {
+    return collection.Extend(delivery.token, visibility_timeout, now);
   }
 };
 

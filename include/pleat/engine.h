@@ -154,9 +154,9 @@ class PLEAT_EXPORT Engine {
   void Stop() noexcept;
 
   // The offset in `source` of the first event that some collection has not taken in this partition;
-  // see source_mark.h. 0 if no batch of the source was marked. Ask for each partition that is fed
+  // see source_position.h. 0 if no batch of the source had one. Ask for each partition that is fed
   // from there, and go on at the smallest. O(collections).
-  uint64_t SourceMarkOf(uint64_t source, int partition) const noexcept;
+  uint64_t SourcePositionOf(uint64_t source, int partition) const noexcept;
 
   int partitions() const noexcept;
   Axis axis() const noexcept;

@@ -107,12 +107,12 @@ class Folder : public EmissionSource<State>,
   // Element i of `outcomes` becomes the outcome of event i. REQUIRES: empty, or as many as events.
   // With `only`, events of partitions outside that range are not folded, and are answered
   // kElsewhere; on event time their stamps still move the watermark. So workers with ranges of
-  // their own never ask for the same lock. With `mark`, see source_mark.h, the batch has a place in
+  // their own never ask for the same lock. With `position`, see source_position.h, the batch has a place in
   // a source that can be read again.
   FoldCounts FoldBatch(std::span<const KeyedEvent<Event>> events,
                        std::span<FoldOutcome> outcomes = {}, PartitionRange only = {},
-                       std::optional<SourceMark> mark = {}) noexcept {
-    return folder_.FoldBatch(AnyBatch::Of(events), outcomes, only, mark);
+                       std::optional<SourcePosition> position = {}) noexcept {
+    return folder_.FoldBatch(AnyBatch::Of(events), outcomes, only, position);
   }
 
   // Closes the group of `key` now, with kFlush. Returns whether one was open. A partial that a

@@ -7,7 +7,7 @@
 //   absl::StatusOr<pleat::Recovered> found = journal->Recover(*engine);
 //   if (!found.ok()) return found.status();
 //
-//   read the source from engine->SourceMarkOf(source, partition) on, with marks; and now and then:
+//   read the source from engine->SourcePositionOf(source, partition) on, with positions; and now and then:
 //   absl::Status taken = journal->TakeSnapshot(*engine);                   // any thread
 //
 // The directory holds the newest snapshot, and nothing else of size. A new one is written beside
@@ -79,7 +79,7 @@ struct Recovered {
   std::optional<SnapshotInfo> snapshot;
 
   // The engine's collections that the snapshot does not have, sorted; without a snapshot all. They
-  // begin empty, and so do their source marks. A name here that is not new to you was closed, and
+  // begin empty, and so do their source positions. A name here that is not new to you was closed, and
   // left out of a snapshot, or has been written in another way.
   std::vector<std::string> began_empty;
 

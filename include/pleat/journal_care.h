@@ -68,7 +68,7 @@ struct SalvageReport {
 
 // Copies what can be saved into the new directory `to`, so that a Journal can open it: of the
 // newest snapshot whose beginning is whole, the partitions of which every block is whole. One that
-// is left out begins empty; marks of sources are as they were, so what it had taken is not folded
+// is left out begins empty; positions of sources are as they were, so what it had taken is not folded
 // again. The copy says which are left out (SnapshotInfo::lost). O(bytes).
 // Errors: those of InspectJournal(); kAlreadyExists if `to` has files. Nothing is written to
 // `from`.

@@ -60,8 +60,8 @@ class PLEAT_EXPORT JsonFolder {
   LineResult FoldLine(std::string_view line, EngineTime arrival);
 
   // Folds the lines of `text`, which is as for JsonLines::Read(). This is the fast path; the result
-  // is that of FoldLine() on each line in order. If `on_unusual` returns false, nothing behind a
-  // bad line is folded; behind a late or refused event a few more events may have been folded.
+  // is that of FoldLine() on each line in order. If `on_unusual` returns false, nothing behind an
+  // invalid line is folded; behind a late or refused event a few more events may have been folded.
   void FoldLines(std::string_view text, EngineTime arrival, OnUnusualLine on_unusual);
 
   // The same for up to `max` further lines that were read by plan(). Returns how many lines it

@@ -32,7 +32,7 @@ class PLEAT_EXPORT JsonAnalyzer {
   JsonAnalyzer(const JsonAnalyzer&) = delete;
   JsonAnalyzer& operator=(const JsonAnalyzer&) = delete;
 
-  // Analyzes all lines that were read. Calls `on_unusual` for each line that is bad or lacks a
+  // Analyzes all lines that were read. Calls `on_unusual` for each line that is invalid or lacks a
   // unit, as long as it returns true: first for the lines beyond the future limit, then for the
   // others.
   void Add(JsonLines& lines, OnUnusualLine on_unusual);

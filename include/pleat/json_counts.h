@@ -1,7 +1,7 @@
 // What was counted of the lines that a collection has taken, and of the stamps in them.
 //
 //   const pleat::LineCounts lines = folder->counts();
-//   std::cout << lines.bad << " of " << lines.lines << " lines are bad";
+//   std::cout << lines.invalid << " of " << lines.lines << " lines are invalid";
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace pleat::inline v0_1 {
 
-// lines = events + bad + excluded. The ledger of a collection counts groups.
+// lines = events + invalid + excluded. The ledger of a collection counts groups.
 struct LineCounts {
   uint64_t lines = 0;   // blank ones not counted
   uint64_t events = 0;  // usable, late and refused ones included
-  uint64_t bad = 0;
+  uint64_t invalid = 0;
   uint64_t excluded = 0;    // lines that EventSpec::where, from or to leave out
   uint64_t mismatched = 0;  // values that a reducer could not take
   uint64_t control = 0;     // events that flushed or cancelled

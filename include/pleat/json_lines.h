@@ -6,8 +6,8 @@
 //
 // Every line is validated as a whole, not only the members that are read: exactly one RFC 8259
 // object, valid UTF-8, no lone surrogates, no repeated member name in any object, at most 64
-// levels, 1,024 members an object, 1 MiB a line, a key of at most 64 KiB. A line that fails is a
-// bad line: it is reported with one reason from a closed list, and changes nothing.
+// levels, 1,024 members an object, 1 MiB a line, a key of at most 64 KiB. A line that fails is an
+// invalid line: it is reported with one reason from a closed list, and changes nothing.
 #pragma once
 
 #include <cstddef>
@@ -74,7 +74,7 @@ struct EventSpec {
   // How far events may be out of order. Range: zero or more; above zero only with `time`.
   Duration reorder{0};
 
-  // A line whose event time is further ahead of the engine's time than this is bad.
+  // A line whose event time is further ahead of the engine's time than this is invalid.
   // Range: zero or more. Default: none is.
   Duration future_limit = kForever;
 
@@ -99,7 +99,7 @@ struct MarkSpec {
   Condition cancel_when;
 
   // The path of a quiet period of the event's own: a duration as text. If it is absent or null, the
-  // folder's holds; anything else makes the line bad.
+  // folder's holds; anything else makes the line invalid.
   std::string quiet_path;
 
   // The path of the instant at which the group closes, if nothing closes it before: a time as that
@@ -111,7 +111,7 @@ struct MarkSpec {
   std::string key_class;
 
   // The path of the id that tells the event from the others of its key: a scalar, without which a
-  // line is bad. Empty: events have no ids, and duplicates are not found.
+  // line is invalid. Empty: events have no ids, and duplicates are not found.
   std::string id;
 };
 
@@ -126,9 +126,9 @@ PLEAT_EXPORT EngineOptions EngineOptionsFor(const EventSpec& spec);
 // What became of one line.
 struct LineResult {
   enum class Kind : uint8_t {
-    kBlank,  // only white space; not counted
-    kEvent,  // a usable event; see `fold`
-    kBad,    // not a usable event; `reason` says why; nothing changed
+    kBlank,    // only white space; not counted
+    kEvent,    // a usable event; see `fold`
+    kInvalid,  // not a usable event; `reason` says why; nothing changed
     // The line flushed or cancelled its key's group, or removed a member, if there was one, and was
     // no event itself. On arrival time a group closes at the engine's time, whatever `arrival`.
     kControl,
@@ -138,11 +138,11 @@ struct LineResult {
     kExcluded,  // by `where`, `from` or `to` of the spec
   };
   Kind kind = Kind::kBlank;
-  FoldOutcome fold = FoldOutcome::kOpened;  // for kEvent: never kFuture, which is a bad line
+  FoldOutcome fold = FoldOutcome::kOpened;  // for kEvent: never kFuture, which is an invalid line
   std::string_view reason;  // also of a conflict; static, or valid until the next line is folded
   WindowOutcome window = WindowOutcome::kAdded;  // of a live window, in place of `fold`
   AddOutcome add = AddOutcome::kAdded;           // of a rollup counter, likewise
-  // Of a bad line that has no scalar at a path: that path, for HintFor(). Lives as the collection.
+  // Of an invalid line that has no scalar at a path: that path, for HintFor(). Lives as the collection.
   const OptionPath* about = nullptr;
 };
 

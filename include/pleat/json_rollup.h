@@ -50,7 +50,7 @@ struct RollupSpec {
   std::string value;
 
   // The path of the id that tells the event from the others of its key: a scalar, without which a
-  // line is bad. Empty: events have no ids, and a retry counts again.
+  // line is invalid. Empty: events have no ids, and a retry counts again.
   std::string id;
 
   // Required: windows and allowed_lateness.
@@ -85,7 +85,7 @@ class PLEAT_EXPORT JsonRollup {
   JsonRollup& operator=(const JsonRollup&) = delete;
 
   // Adds up to `max` further lines that were read by plan(), as JsonFolder::Fold(). Unusual are
-  // lines that are bad or lack a unit, and events that are late and not counted, refused or in
+  // lines that are invalid or lack a unit, and events that are late and not counted, over limit or in
   // conflict.
   size_t Add(JsonLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
 

@@ -44,7 +44,7 @@ struct MemberSpec {
   std::vector<KeyField> id;
 
   // The path of a TTL of the member's own: a duration as text. If it is absent or null, the TTL of
-  // the window holds; anything else makes the line bad.
+  // the window holds; anything else makes the line invalid.
   std::string ttl_path;
 
   // The path of the member's version, a whole number. Absent or null: it has none.
@@ -106,7 +106,7 @@ class PLEAT_EXPORT JsonWindow {
   JsonWindow& operator=(const JsonWindow&) = delete;
 
   // Adds up to `max` further lines that were read by plan(), as JsonFolder::Fold(). Unusual are
-  // lines that are bad, lack a unit or remove a member, and events that are late, refused or in
+  // lines that are invalid, lack a unit or remove a member, and events that are late, over limit or in
   // conflict.
   size_t Add(JsonLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
 

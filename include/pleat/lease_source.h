@@ -39,31 +39,33 @@ namespace pleat::inline v0_1 {
 template <class State>
 class LeaseSource {
  public:
-  // Lends up to `max` emissions for `ttl` after `now`: first those that came back, by the instant
+  // Lends up to `max` emissions for `visibility_timeout` after `now`: first those that came back, by the instant
   // at which they did, then as Pop(). Locks as Pop(), and copies states under the locks.
   //
   // `now`, here, in Nack() and in Extend(), moves LeaseTime, which never goes back. O(1).
-  [[nodiscard]] std::vector<Leased<State>> Lease(size_t max, Duration ttl, LeaseTime now,
-                                                 PartitionRange from = {}) noexcept {
+  [[nodiscard]] std::vector<Leased<State>> Lease(size_t max, Duration visibility_timeout,
+                                                 LeaseTime now, PartitionRange from = {}) noexcept {
     CheckCopies();
     std::vector<Leased<State>> out;
-    any_.Lease(max, ttl, now, from, [&](const ClosedGroup& group, const Delivery& delivery) {
-      out.push_back(Leased<State>{CopyOf(group), delivery, any_});
-    });
+    any_.Lease(max, visibility_timeout, now, from,
+               [&](const ClosedGroup& group, const Delivery& delivery) {
+                 out.push_back(Leased<State>{CopyOf(group), delivery, any_});
+               });
     return out;
   }
 
   // The same into a buffer, whose leases of before go: takes fewer instructions, and once it has
   // grown no lease is an allocation by itself, unless copying a State is. Views: good until its
   // next use; their leases do not end with it.
-  std::span<LeasedView<State>> Lease(size_t max, Duration ttl, LeaseTime now,
+  std::span<LeasedView<State>> Lease(size_t max, Duration visibility_timeout, LeaseTime now,
                                      LeaseBuffer<State>& buffer,
                                      PartitionRange from = {}) noexcept {
     CheckCopies();
     buffer.Clear();
-    any_.Lease(max, ttl, now, from, [&buffer](const ClosedGroup& group, const Delivery& delivery) {
-      buffer.Add(group, delivery);
-    });
+    any_.Lease(max, visibility_timeout, now, from,
+               [&buffer](const ClosedGroup& group, const Delivery& delivery) {
+                 buffer.Add(group, delivery);
+               });
     return buffer.leases();
   }
 
@@ -72,15 +74,16 @@ class LeaseSource {
   // REQUIRES: `look` runs under the partitions' locks: it is short, does not throw, and calls no
   // engine. (If it throws, the program ends; engine.h says what such a call answers.)
   template <class Look>
-  size_t LeaseEach(size_t max, Duration ttl, LeaseTime now, Look&& look,
+  size_t LeaseEach(size_t max, Duration visibility_timeout, LeaseTime now, Look&& look,
                    PartitionRange from = {}) noexcept
     requires std::invocable<Look&, const LeasedRef<State>&>
   {
-    return any_.Lease(max, ttl, now, from, [&](const ClosedGroup& group, const Delivery& delivery) {
-      const State& state = *static_cast<const State*>(group.state);
-      const LeasedRef<State> lease{{group, group.key, state}, delivery};
-      look(lease);
-    });
+    return any_.Lease(max, visibility_timeout, now, from,
+                      [&](const ClosedGroup& group, const Delivery& delivery) {
+                        const State& state = *static_cast<const State*>(group.state);
+                        const LeasedRef<State> lease{{group, group.key, state}, delivery};
+                        look(lease);
+                      });
   }
 
   // Ends the lease: the emission was delivered. O(1). A repeated Ack() is answered kDone again,
@@ -129,10 +132,10 @@ class LeaseSource {
     return any_.Nack(token, delay, now);
   }
 
-  // Lets the lease end no earlier than `ttl` after `now`, at most leases.max_age after its
+  // Lets the lease end no earlier than `visibility_timeout` after `now`, at most leases.max_age after its
   // beginning. Answers when it ends. O(1).
-  Extension Extend(const LeaseToken& token, Duration ttl, LeaseTime now) noexcept {
-    return any_.Extend(token, ttl, now);
+  Extension Extend(const LeaseToken& token, Duration visibility_timeout, LeaseTime now) noexcept {
+    return any_.Extend(token, visibility_timeout, now);
   }
 
   // Takes back all leases at once, as if they had run out: of consumers that are known to be dead,

@@ -42,7 +42,7 @@ enum class FoldOutcome : uint8_t {
   // The key's partition is outside the range that FoldBatch() was called with; not counted. Another
   // worker, with the range of that partition, folds the event.
   kElsewhere,
-  // The partition has taken the event before, by its SourceMark; not counted.
+  // The partition has taken the event before, by its SourcePosition; not counted.
   kReplayed,
 };
 inline constexpr size_t kFoldOutcomes = 13;
@@ -71,7 +71,7 @@ struct FoldCounts {
   size_t overloaded = 0;
   size_t would_deadlock = 0;
   size_t elsewhere = 0;  // of partitions outside the range that the call asked for
-  size_t replayed = 0;   // taken before, by their SourceMark
+  size_t replayed = 0;   // taken before, by their SourcePosition
 
   constexpr void Add(FoldOutcome outcome, size_t events = 1) noexcept {
     switch (outcome) {

@@ -32,7 +32,7 @@ struct PLEAT_EXPORT PresenceLedger {
   uint64_t superseded = 0;
   uint64_t late = 0;
   uint64_t future = 0;
-  uint64_t refused = 0;  // kFull and kOverLimit
+  uint64_t over_limit = 0;  // kFull and kOverLimit
 
   uint64_t timed_out = 0;    // users whom time ended
   uint64_t went_away = 0;    // how often a user became away
@@ -48,7 +48,7 @@ struct PLEAT_EXPORT PresenceLedger {
   PresenceLedger& operator+=(const PresenceLedger& other) noexcept;
   bool Balances() const noexcept {
     return events == joined + returned + connected + reconnected + refreshed + updated + unchanged +
-                         disconnected + left + unknown + superseded + late + future + refused &&
+                         disconnected + left + unknown + superseded + late + future + over_limit &&
            joined == left + timed_out + users &&
            went_away == returned + left_away + timed_out + away &&
            opened == disconnected + left + expired + connections &&

@@ -46,7 +46,7 @@
 #include <pleat/rollup_options.h>
 #include <pleat/rollup_stats.h>
 #include <pleat/rollup_values.h>
-#include <pleat/source_mark.h>
+#include <pleat/source_position.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
@@ -102,12 +102,12 @@ class PLEAT_EXPORT RollupCounter : public EmissionSource<CountedWindow> {
   // Adds many events, as Folder::FoldBatch() folds them.
   AddResults AddBatch(std::span<const KeyedEvent<CounterEvent>> events,
                       std::span<AddOutcome> outcomes = {}, PartitionRange only = {},
-                      std::optional<SourceMark> mark = {}) noexcept;
-  template <std::same_as<SourceMark> Mark = SourceMark>
+                      std::optional<SourcePosition> position = {}) noexcept;
+  template <std::same_as<SourcePosition> Position = SourcePosition>
   AddResults AddBatch(std::span<const KeyedEvent<CounterEvent>> events,
                       std::span<AddOutcome> outcomes, PartitionRange only,
-                      const Mark& mark) noexcept {
-    return AddBatch(events, outcomes, only, std::optional(mark));
+                      const Position& position) noexcept {
+    return AddBatch(events, outcomes, only, std::optional(position));
   }
 
   // Sets the value to zero, as an event stamped `at`: from then on the value is the sum of the

@@ -29,7 +29,7 @@ class CheckpointStore;
 // How many resolutions one counter can have.
 inline constexpr size_t kResolutionsMax = 8;
 
-// The treatment of a late event. An event with an id that is older than the answer horizon is
+// The treatment of a late event. An event with an id that is older than the deduplication window is
 // answered kLateUnknown in any case: it could have counted already.
 enum class OnLateAdd : uint8_t {
   // The event is answered kLate and changes nothing.
@@ -80,10 +80,10 @@ struct RollupOptions {
 
   // How long an id is remembered, counted from the stamp that its event was counted with.
   // Range: allowed_lateness or more, below kForever; zero stands for ten times allowed_lateness.
-  Duration answer_horizon{0};
+  Duration deduplication_window{0};
 
   // How long frozen windows are kept for History() and Top(), counted from the instant of freezing.
-  // With OnLateAdd::kCorrect they are kept for answer_horizon at least, so that corrections can
+  // With OnLateAdd::kCorrect they are kept for deduplication_window at least, so that corrections can
   // name the emission that they correct. Range: zero or more.
   Duration retention{0};
 
@@ -116,7 +116,7 @@ enum class AddOutcome : uint8_t {
   kConflict = 2,
   // The event is late, and was not counted, now or before. Store it somewhere else, or drop it.
   kLate = 3,
-  // The event is late, and older than the answer horizon: if it has an id, nobody knows whether an
+  // The event is late, and older than the deduplication window: if it has an id, nobody knows whether an
   // earlier try was counted. The event changes nothing.
   kLateUnknown = 4,
   // The event is late and counts, in the earliest window that is open (OnLateAdd::kClamp).
@@ -135,7 +135,7 @@ enum class AddOutcome : uint8_t {
   kElsewhere = 10,
   // Called from inside a function of the caller's. Not counted. Call again from outside.
   kWouldDeadlock = 11,
-  // The partition has taken the event before, by its SourceMark. Not counted.
+  // The partition has taken the event before, by its SourcePosition. Not counted.
   kReplayed = 12,
 };
 inline constexpr size_t kAddOutcomes = 13;

@@ -24,10 +24,10 @@ struct PLEAT_EXPORT RollupLedger {
   uint64_t clamped = 0;
   uint64_t corrected = 0;
   uint64_t future = 0;
-  uint64_t refused = 0;            // at a limit
-  uint64_t refused_for_bytes = 0;  // of `refused`: at max_bytes
-  uint64_t late_unknown = 0;       // of `late`
-  uint64_t clears = 0;             // of `added`: by Clear()
+  uint64_t over_limit = 0;       // at a limit
+  uint64_t over_byte_limit = 0;  // of `over_limit`: at max_bytes
+  uint64_t late_unknown = 0;     // of `late`
+  uint64_t clears = 0;           // of `added`: by Clear()
 
   uint64_t windows = 0;  // that were opened, of all resolutions
   uint64_t frozen = 0;   // of them, handed out with reason kFrozen
@@ -53,7 +53,8 @@ struct PLEAT_EXPORT RollupLedger {
 
   RollupLedger& operator+=(const RollupLedger& other) noexcept;
   bool Balances() const noexcept {
-    return events == added + duplicate + conflict + late + clamped + corrected + future + refused &&
+    return events ==
+               added + duplicate + conflict + late + clamped + corrected + future + over_limit &&
            windows == frozen + ended + open && added + clamped == clears + checkpointed + pending &&
            delta_added == delta_checkpointed + delta_pending;
   }

@@ -63,7 +63,7 @@ class ByteSource {
 
 // What the beginning of a snapshot says of it.
 struct SnapshotInfo {
-  // Up to where a collection has taken a source: see SourceMark.
+  // Up to where a collection has taken a source: see SourcePosition.
   struct Source {
     uint64_t source = 0;
     uint64_t lowest = 0;   // every partition has taken what comes before

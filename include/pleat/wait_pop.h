@@ -53,10 +53,10 @@ class PopWaiter final : public EmissionWaiter {
   // The same with EmissionSource::Lease(). `now()` tells the LeaseTime of each look. An emission
   // comes back when somebody moves LeaseTime, by AdvanceLeases(): a driver, or the loop above.
   template <class Now>
-  [[nodiscard]] std::vector<Leased<State>> WaitLease(size_t max, Duration ttl, Now&& now,
-                                                     SteadyTime until) noexcept {
+  [[nodiscard]] std::vector<Leased<State>> WaitLease(size_t max, Duration visibility_timeout,
+                                                     Now&& now, SteadyTime until) noexcept {
     return WaitFor(until, [&](EmissionSource<State>& source) {
-      return source.Lease(std::max<size_t>(max, 1), ttl, now(), from_);
+      return source.Lease(std::max<size_t>(max, 1), visibility_timeout, now(), from_);
     });
   }
 

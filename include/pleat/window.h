@@ -89,14 +89,14 @@ class LiveWindow : public WindowReader<Payload> {
   // a KeyedEvent is the series.
   WindowCounts AddBatch(std::span<const KeyedEvent<Event>> events,
                         std::span<WindowOutcome> outcomes = {}, PartitionRange only = {},
-                        std::optional<SourceMark> mark = {}) noexcept {
-    return any_.AddBatch(AnyBatch::Of(events), outcomes, only, mark);
+                        std::optional<SourcePosition> position = {}) noexcept {
+    return any_.AddBatch(AnyBatch::Of(events), outcomes, only, position);
   }
-  template <std::same_as<SourceMark> Mark = SourceMark>
+  template <std::same_as<SourcePosition> Position = SourcePosition>
   WindowCounts AddBatch(std::span<const KeyedEvent<Event>> events,
                         std::span<WindowOutcome> outcomes, PartitionRange only,
-                        const Mark& mark) noexcept {
-    return AddBatch(events, outcomes, only, std::optional(mark));
+                        const Position& position) noexcept {
+    return AddBatch(events, outcomes, only, std::optional(position));
   }
   // Refreshes a live member, and adds none.
   WindowOutcome Touch(std::string_view series, std::string_view id, EngineTime at) noexcept {

@@ -115,7 +115,7 @@ enum class WindowOutcome : uint8_t {
   kElsewhere = 12,
   // Called from inside a function of the caller's. Not counted. Call again from outside.
   kWouldDeadlock = 13,
-  // The partition has taken the event before, by its SourceMark. Not counted.
+  // The partition has taken the event before, by its SourcePosition. Not counted.
   kReplayed = 14,
 };
 inline constexpr size_t kWindowOutcomes = 15;

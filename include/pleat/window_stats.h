@@ -32,7 +32,7 @@ struct PLEAT_EXPORT WindowLedger {
   uint64_t late = 0;
   uint64_t future = 0;
   uint64_t tombstoned = 0;
-  uint64_t refused = 0;             // kFull and kOverLimit
+  uint64_t over_limit = 0;          // kFull and kOverLimit
   uint64_t expired = 0;             // members that time or SetTtl() ended, but for restored ones
   uint64_t removed = 0;             // by Remove()
   uint64_t replaced = 0;            // by Refresh::kReplace
@@ -46,7 +46,7 @@ struct PLEAT_EXPORT WindowLedger {
   WindowLedger& operator+=(const WindowLedger& other) noexcept;
   bool Balances() const noexcept {
     return events == added + refreshed + updated + unchanged + duplicate + conflict + late +
-                         future + tombstoned + refused &&
+                         future + tombstoned + over_limit &&
            added == expired + removed + replaced + dropped + cleared + live &&
            changes == std::accumulate(causes.begin(), causes.end(), uint64_t{0});
   }

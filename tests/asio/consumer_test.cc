@@ -109,7 +109,7 @@ TEST_F(OneConsumer, PopsManyButOneAtLeast) {
 
 TEST(Consumer, LeasesAreTheCallersToAck) {
   Service service;
-  Consumer consumer(*service.driver, service.sums, {}, {.ttl = 10s});
+  Consumer consumer(*service.driver, service.sums, {}, {.visibility_timeout = 10s});
   std::optional<Leased<Sum>> lease;
   const auto keep = [&](error_code, std::optional<Leased<Sum>> got) { lease = std::move(got); };
   consumer.async_lease(keep);
@@ -124,7 +124,7 @@ TEST(Consumer, LeasesAreTheCallersToAck) {
 
 TEST(Consumer, ALeaseRunsFromTheInstantItIsGivenHoweverLongTheDriverHasSlept) {
   Service service;
-  Consumer consumer(*service.driver, service.sums, {}, {.ttl = 10s});
+  Consumer consumer(*service.driver, service.sums, {}, {.visibility_timeout = 10s});
   service.clock.Pass(97s);  // unnoticed: nothing is due
   service.Emit("ann");
   std::optional<Leased<Sum>> lease;
@@ -138,7 +138,7 @@ TEST(Consumer, ALeaseRunsFromTheInstantItIsGivenHoweverLongTheDriverHasSlept) {
 
 TEST(Consumer, ALeaseThatRanOutGoesToWhoeverWaits) {
   Service service;
-  Consumer consumer(*service.driver, service.sums, {}, {.ttl = 10s});
+  Consumer consumer(*service.driver, service.sums, {}, {.visibility_timeout = 10s});
   std::vector<Leased<Sum>> leases;
   const auto keep = [&](error_code, std::vector<Leased<Sum>> got) {
     leases.insert(leases.end(), got.begin(), got.end());
@@ -421,7 +421,7 @@ TEST_F(OneConsumer, KeepsHowLateEmissionsWere) {
 
 TEST(Consumer, ASecondDeliveryIsNotLate) {
   Service service;
-  Consumer consumer(*service.driver, service.sums, {}, {.ttl = 10s});
+  Consumer consumer(*service.driver, service.sums, {}, {.visibility_timeout = 10s});
   Got got;
   service.Fold("ann");
   service.Pass(5min);

@@ -236,7 +236,7 @@ TEST(Coroutine, AnOrderlyEndHandsOutAllThatWasOpen) {
   int seconds = 0;
   for (Sizes left = service.sums.sizes(); left.ready_emissions + left.unacked_emissions > 0;
        left = service.sums.sizes()) {
-    ASSERT_LE(++seconds, 30);  // the ttl of the lease that is forgotten
+    ASSERT_LE(++seconds, 30);  // the visibility timeout of the lease that is forgotten
     service.Pass(1s);
   }
   EXPECT_EQ(service.sums.ledger().acked, 2u);

@@ -90,7 +90,7 @@ TEST_F(AsyncDrain, CompletesAtItsDeadlineAndSaysWhatIsLeft) {
 
 TEST(AsyncDrainOfAFailure, CompletesWhenTheLastEmissionIsADeadLetter) {
   Service service({}, {.quiet_period = 5min, .max_wait = 1h, .leases = {.max_deliveries = 1}});
-  Consumer consumer(*service.driver, service.sums, {}, {.ttl = 30s});
+  Consumer consumer(*service.driver, service.sums, {}, {.visibility_timeout = 30s});
   Got got;
   Ended ended;
   service.Fold("ann");

@@ -67,7 +67,7 @@ void ExpectFoldAgrees(const PlainJson& object, const std::string& words, std::st
   }
 }
 
-// Bursts; one stamp in seven lies up to 40 s behind; one line in a hundred is bad.
+// Bursts; one stamp in seven lies up to 40 s behind; one line in a hundred is invalid.
 std::string Log(uint64_t seed) {
   std::mt19937_64 random(seed);
   std::string log;
@@ -333,13 +333,13 @@ TEST(Analyze, APageReplacesNothingButAPage) {
   }
 }
 
-TEST(Analyze, BadLinesAreKeptOrEndTheRunAsWithFold) {
+TEST(Analyze, InvalidLinesAreKeptOrEndTheRunAsWithFold) {
   TemporaryDirectory dir;
   const std::string input = Bursts() + "nonsense\n{\"k\":1}\n";
-  const Finished kept = Analyze(kSeconds + "--key j --bad " + (dir / "bad"), input);
+  const Finished kept = Analyze(kSeconds + "--key j --invalid " + (dir / "invalid"), input);
   EXPECT_EQ(kept.code, 0);
-  EXPECT_THAT(Content(dir / "bad"), EndsWith("nonsense\n{\"k\":1}\n"));
-  const Finished failed = Analyze(kSeconds + "--on-bad fail", input);
+  EXPECT_THAT(Content(dir / "invalid"), EndsWith("nonsense\n{\"k\":1}\n"));
+  const Finished failed = Analyze(kSeconds + "--on-invalid fail", input);
   EXPECT_EQ(failed.code, 1);
   EXPECT_EQ(failed.out, "");
 }
@@ -435,7 +435,7 @@ TEST(Analyze, PastItsMemoryLeavesKeysOutAndFails) {
   EXPECT_THAT(r.err, HasSubstr(" left out: --max-memory reached; what follows is of the others\n"));
 }
 
-TEST(Analyze, SkipsBadLinesAndSaysWhichOnceForAllKeys) {
+TEST(Analyze, SkipsInvalidLinesAndSaysWhichOnceForAllKeys) {
   const std::string log = Event("a", 1) + "{\"k\":\n" + Event("b", 2) + "{\"t\":3}\n";
   const Finished r = Analyze(kSeconds + "--key j --quiet-summary", log);
   EXPECT_EQ(r.code, 0);
@@ -464,7 +464,7 @@ TEST(Analyze, ANumberWithoutAUnitStopsTheRun) {
   EXPECT_THAT(r.err, HasSubstr("--time-unit"));
 }
 
-TEST(Analyze, ReadsALineThatIsTooLongAsABadOne) {
+TEST(Analyze, ReadsALineThatIsTooLongAsAnInvalidOne) {
   const std::string log = Event("a", 1) + std::string(3'000'000, 'x') + "\n" + Event("a", 2);
   const Finished r = Analyze(kSeconds + "--json", log);
   EXPECT_TRUE(HasLine(r.err, "<stdin>:2: ")) << r.err;

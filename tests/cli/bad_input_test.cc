@@ -13,40 +13,40 @@ std::string EventOfSize(size_t bytes) {
   return head + std::string(bytes - head.size() - 2, 'x') + "\"}";
 }
 
-TEST(BadLines, FirstTenAreShownAndTheRestCounted) {
+TEST(InvalidLines, FirstTenAreShownAndTheRestCounted) {
   std::string input;
   for (int i = 0; i < 13; ++i) input += "nonsense\n";
   const FoldResult r = FoldByKey("", input + "{\"k\":1}\n");
   EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 11) << r.err;
   EXPECT_TRUE(HasLine(r.err, "<stdin>:10: ")) << r.err;
-  EXPECT_TRUE(HasLine(r.err, "pleat fold: 3 more bad lines")) << r.err;
-  EXPECT_EQ(Stat(r, "bad"), 13);
+  EXPECT_TRUE(HasLine(r.err, "pleat fold: 3 more invalid lines")) << r.err;
+  EXPECT_EQ(Stat(r, "invalid"), 13);
 }
 
-TEST(BadLines, AreKeptAsTheyCame) {
+TEST(InvalidLines, AreKeptAsTheyCame) {
   TemporaryDirectory dir;
-  FoldByKey("--bad " + (dir / "bad"), "{\"k\":1}\nnon sense \r\n{\"x\":1}");
-  EXPECT_EQ(Content(dir / "bad"), "non sense \r\n{\"x\":1}\n");
+  FoldByKey("--invalid " + (dir / "invalid"), "{\"k\":1}\nnon sense \r\n{\"x\":1}");
+  EXPECT_EQ(Content(dir / "invalid"), "non sense \r\n{\"x\":1}\n");
 }
 
-TEST(BadLines, OnBadFailStopsThereAndLeavesWhatWasFinalBefore) {
+TEST(InvalidLines, OnInvalidFailStopsThereAndLeavesWhatWasFinalBefore) {
   TemporaryDirectory dir;
-  const FoldResult r = FoldAtTimes("--no-meta --on-bad fail --bad " + (dir / "bad"),
+  const FoldResult r = FoldAtTimes("--no-meta --on-invalid fail --invalid " + (dir / "invalid"),
                                    At(0, "done") + At(300, "open") + "nonsense\n" + At(301));
   EXPECT_EQ(r.code, 1);
   EXPECT_EQ(r.out, "{\"k\":\"done\"}\n");
   EXPECT_EQ(Stat(r, "lines"), 3);
   EXPECT_EQ(Stat(r, "open"), 1);
-  EXPECT_EQ(Content(dir / "bad"), "nonsense\n");
+  EXPECT_EQ(Content(dir / "invalid"), "nonsense\n");
 }
 
-TEST(BadLines, BlankLinesAreNoLinesButCountForLineNumbers) {
+TEST(InvalidLines, BlankLinesAreNoLinesButCountForLineNumbers) {
   const FoldResult r = FoldByKey("", "\n  \t\n\r\n{\"k\":1}\n\nnonsense\n");
   EXPECT_EQ(Stat(r, "lines"), 2);
   EXPECT_EQ(r.err, "<stdin>:6: not a JSON object\n");
 }
 
-TEST(BadLines, TextThatIsNotUtf8IsCalledThatInEveryFormat) {
+TEST(InvalidLines, TextThatIsNotUtf8IsCalledThatInEveryFormat) {
   const std::string access = " - - [12/Sep/2015:00:00:00 +0000] \"GET /a HTTP/1.1\" 200 1\n";
   struct Case {
     const char* options;
@@ -65,8 +65,8 @@ TEST(BadLines, TextThatIsNotUtf8IsCalledThatInEveryFormat) {
   }
 }
 
-// As it is in JSON, where a lone surrogate is bad, and a byte cannot be escaped.
-TEST(BadLines, EscapesOfLogfmtThatAreNotUtf8AreNoKey) {
+// As it is in JSON, where a lone surrogate is invalid, and a byte cannot be escaped.
+TEST(InvalidLines, EscapesOfLogfmtThatAreNotUtf8AreNoKey) {
   const FoldResult r = FoldByKey("--input logfmt", R"(k="\xff")"
                                                    "\n"
                                                    R"(k="\ud800")"
@@ -77,13 +77,13 @@ TEST(BadLines, EscapesOfLogfmtThatAreNotUtf8AreNoKey) {
   EXPECT_EQ(r.err, "<stdin>:1: not UTF-8\n<stdin>:2: not UTF-8\n");
 }
 
-TEST(BadLines, CarriageReturnsAreFine) {
+TEST(InvalidLines, CarriageReturnsAreFine) {
   const FoldResult r = FoldByKey("", "{\"k\":1}\r\n{\"k\":2}\r\n");
   EXPECT_EQ(r.out, "{\"k\":1}\n{\"k\":2}\n");
-  EXPECT_EQ(Stat(r, "bad"), 0);
+  EXPECT_EQ(Stat(r, "invalid"), 0);
 }
 
-TEST(BadLines, LineOfOneMebibyteIsFineAndOneMoreByteIsNot) {
+TEST(InvalidLines, LineOfOneMebibyteIsFineAndOneMoreByteIsNot) {
   const size_t limit = size_t{1} << 20;
   const FoldResult fits =
       FoldByKey("", EventOfSize(limit) + "\n" + EventOfSize(limit - 1) + "\r\n");
@@ -91,21 +91,21 @@ TEST(BadLines, LineOfOneMebibyteIsFineAndOneMoreByteIsNot) {
   for (const size_t more : {1, 2, 3, 300'000, 3'000'000}) {
     TemporaryDirectory dir;
     const std::string line = EventOfSize(limit + more);
-    const FoldResult r =
-        FoldByKey("--bad " + (dir / "bad"), "{\"k\":1}\n" + line + "\n{\"k\":1}\nnonsense\n");
+    const FoldResult r = FoldByKey("--invalid " + (dir / "invalid"),
+                                   "{\"k\":1}\n" + line + "\n{\"k\":1}\nnonsense\n");
     EXPECT_EQ(Stat(r, "lines"), 4);
-    EXPECT_EQ(Stat(r, "bad"), 2);
+    EXPECT_EQ(Stat(r, "invalid"), 2);
     EXPECT_TRUE(HasLine(r.err, "<stdin>:2: longer than 1 MiB")) << r.err;
     EXPECT_TRUE(HasLine(r.err, "<stdin>:4: ")) << r.err;
-    EXPECT_TRUE(Content(dir / "bad") == line + "\nnonsense\n") << more;
+    EXPECT_TRUE(Content(dir / "invalid") == line + "\nnonsense\n") << more;
   }
 }
 
-TEST(BadLines, LongLastLineIsKeptWithANewline) {
+TEST(InvalidLines, LongLastLineIsKeptWithANewline) {
   TemporaryDirectory dir;
   const std::string line(size_t{3} << 20, 'x');
-  EXPECT_EQ(Stat(FoldByKey("--bad " + (dir / "bad"), line), "bad"), 1);
-  EXPECT_TRUE(Content(dir / "bad") == line + "\n");
+  EXPECT_EQ(Stat(FoldByKey("--invalid " + (dir / "invalid"), line), "invalid"), 1);
+  EXPECT_TRUE(Content(dir / "invalid") == line + "\n");
 }
 
 TEST(NoLineUsable, FailsAndLeavesWhatWasThere) {
@@ -119,7 +119,7 @@ TEST(NoLineUsable, FailsAndLeavesWhatWasThere) {
   EXPECT_TRUE(HasLine(r.err, "pleat fold: no line was usable; " + csv +
                                  " looks like CSV: pleat fold --input csv ..."))
       << r.err;
-  EXPECT_EQ(Stat(r, "bad"), 2);
+  EXPECT_EQ(Stat(r, "invalid"), 2);
   EXPECT_EQ(Content(dir / "out"), "before");
   EXPECT_EQ(Content(dir / "open"), "before");
   EXPECT_EQ(dir.Names(), (std::vector<std::string>{"events.csv", "open", "out"}));
@@ -164,7 +164,7 @@ TEST(NoLineUsable, OneEventSucceedsWhateverBecameOfIt) {
   EXPECT_EQ(FoldByKey("", "nonsense\n{\"k\":1}\n").code, 0);
   EXPECT_EQ(FoldByKey("--flush-when k=1", "nonsense\n{\"k\":1}\n").code, 0);
   const FoldResult refused = FoldByKey("--max-memory 1", "{\"k\":1}\n");
-  EXPECT_EQ(Stat(refused, "refused"), 1);
+  EXPECT_EQ(Stat(refused, "over_limit"), 1);
   EXPECT_EQ(refused.err.find("no line was usable"), std::string::npos) << refused.err;
 }
 

@@ -54,13 +54,13 @@ TEST(FeaturesCli, AdaptiveQuiet) {
              Event(150 * i + 30, "back" + number, ",\"c\":1");
   }
   input += Event(3200, "back", ",\"c\":1") + Event(3200, "gone", ",\"c\":null") +
-           Event(3300, "end") + Event(3300, "bad", ",\"c\":[]");
+           Event(3300, "end") + Event(3300, "invalid", ",\"c\":[]");
   const FoldResult r = FoldAtTimes("--quiet adaptive:10s..100s --class c", input);
   const std::string last = Group("gone", 1, {3200, 3200, 3210}, "quiet") +
                            Group("back", 1, {3200, 3200, 3235}, "quiet") +
                            Group("end", 1, {3300, 3300, 3300}, "end");
   EXPECT_TRUE(r.out.ends_with(last)) << r.out;
-  ExpectStats(r, {{"folded", 12}, {"bad", 1}});
+  ExpectStats(r, {{"folded", 12}, {"invalid", 1}});
   EXPECT_TRUE(HasLine(r.err, "<stdin>:64: class \"c\" is an object or an array")) << r.err;
 }
 
@@ -114,8 +114,10 @@ TEST(FeaturesCli, OpenFileIsWrittenWholeOrNotAtAll) {
   TemporaryDirectory dir;
   EXPECT_EQ(FoldAtTimes("--open " + (dir / "open"), "").code, 0);
   EXPECT_EQ(dir.Names(), std::vector<std::string>{"open"});
-  EXPECT_EQ(FoldAtTimes("--open " + (dir / "not") + " --on-bad fail", Event(0, "a") + "bad\n").code,
-            1);
+  EXPECT_EQ(
+      FoldAtTimes("--open " + (dir / "not") + " --on-invalid fail", Event(0, "a") + "invalid\n")
+          .code,
+      1);
   EXPECT_EQ(dir.Names(), std::vector<std::string>{"open"});
 }
 
@@ -127,7 +129,7 @@ TEST(FeaturesCli, OnLimitEmitKeepsWithinMemoryAndLosesNothing) {
   const std::string options = "--max-memory 100000 --on-limit emit --merge 'l=last(v)' ";
   const FoldResult r = FoldAtTimes(options, input);
   EXPECT_EQ(r.code, 0) << r.err;
-  ExpectStats(r, {{"refused", 0}, {"opened", 20'000}, {"emissions", 20'000}});
+  ExpectStats(r, {{"over_limit", 0}, {"opened", 20'000}, {"emissions", 20'000}});
   EXPECT_NE(r.out.find("\"reason\":\"limit\""), std::string::npos);
   TemporaryDirectory dir;
   EXPECT_TRUE(FoldAtTimes(options + dir.Write("in", input), "").out == r.out);
@@ -137,9 +139,9 @@ TEST(FeaturesCli, SummaryMentionsWhatThereIs) {
   const Words fold = Pleat("fold --key k --quiet 1m --time t --id id --allowed-lateness 1h");
   const std::string line = Event(0, "a", ",\"id\":1");
   const std::string plain = RunToEnd(fold, line).err;
-  EXPECT_NE(plain.find("0 refused\n"), std::string::npos) << plain;
+  EXPECT_NE(plain.find("0 over limit\n"), std::string::npos) << plain;
   const std::string more = RunToEnd(fold, line + line + Event(0, "a", ",\"id\":1,\"v\":1")).err;
-  EXPECT_NE(more.find("0 refused, 1 duplicate, 1 conflicting\n"), std::string::npos) << more;
+  EXPECT_NE(more.find("0 over limit, 1 duplicate, 1 conflicting\n"), std::string::npos) << more;
 }
 
 }  // namespace

@@ -31,10 +31,10 @@ TEST(OutputOption, HoldsWhatWouldHaveGoneToStandardOutput) {
 
 TEST(OutputOption, DashIsStandardOutput) { EXPECT_EQ(FoldByKey("--output -").out, "{\"k\":1}\n"); }
 
-TEST(OutputOption, LeavesTheFileAloneAfterABadLineThatStops) {
+TEST(OutputOption, LeavesTheFileAloneAfterAnInvalidLineThatStops) {
   TemporaryDirectory dir;
   dir.Write("out", "before");
-  const FoldResult r = FoldByKey("--output " + (dir / "out") + " --on-bad fail", "nonsense\n");
+  const FoldResult r = FoldByKey("--output " + (dir / "out") + " --on-invalid fail", "nonsense\n");
   EXPECT_EQ(r.code, 1);
   EXPECT_EQ(Content(dir / "out"), "before");
   EXPECT_EQ(dir.Names(), Names{"out"});
@@ -131,7 +131,7 @@ TEST(StatsOption, FileHoldsTheLedgerInItsOrder) {
   std::vector<std::string> names;
   ParseStats(Content(dir / "stats"), &names);
   EXPECT_EQ(names,
-            (Names{"lines",         "events",      "bad",       "late",        "refused",
+            (Names{"lines",         "events",      "invalid",   "late",        "over_limit",
                    "opened",        "folded",      "emissions", "open",        "mismatched",
                    "folding_ratio", "duplicate",   "conflict",  "corrected",   "control",
                    "cancelled",     "silent",      "partial",   "late_folded", "out_of_order",
@@ -166,7 +166,7 @@ TEST(StatsOption, StandardOutputByNameDoesNotOverwriteEmissions) {
       << Content(dir / "both");
 }
 
-const Words kOutputs = {"--output", "--open", "--stats", "--late", "--bad"};
+const Words kOutputs = {"--output", "--open", "--stats", "--late", "--invalid"};
 
 // Expects that a run ends with this sentence, and that it has touched nothing.
 void ExpectRefused(const TemporaryDirectory& dir, const std::string& more, std::string_view why) {
@@ -239,7 +239,7 @@ TEST(Files, StandardInputAndOutputCountIfTheyAreRegularFiles) {
   const std::string log = dir.Write("log", "{\"k\":1}\n");
   const std::pair<std::string, std::string> cases[] = {
       {"--output log < log", "--output: the same file as standard input"},
-      {"--bad log < log", "--bad: the same file as standard input"},
+      {"--invalid log < log", "--invalid: the same file as standard input"},
       {"< log >> log", "standard output: the same file as standard input"},
       {"log >> log", "standard output: the same file as the input log"},
       {"--late log >> log", "--late: the same file as standard output"},
@@ -257,7 +257,8 @@ TEST(Files, StandardInputAndOutputCountIfTheyAreRegularFiles) {
 
 TEST(Files, WhatIsNoRegularFileMayBeNamedTwice) {
   EXPECT_EQ(
-      FoldByKey("--id k --allowed-lateness 0 --output /dev/null --bad /dev/null --late /dev/null")
+      FoldByKey(
+          "--id k --allowed-lateness 0 --output /dev/null --invalid /dev/null --late /dev/null")
           .code,
       0);
   EXPECT_EQ(FoldByKey({"-", "-"}).out, "{\"k\":1}\n");
@@ -266,15 +267,15 @@ TEST(Files, WhatIsNoRegularFileMayBeNamedTwice) {
 TEST(Files, RunThatCannotStartLeavesWhatWasThere) {
   TemporaryDirectory dir;
   dir.Write("late", "before");
-  EXPECT_EQ(FoldByKey("--id k --allowed-lateness 0 --late " + (dir / "late") + " --bad " +
-                      (dir / "no/bad"))
+  EXPECT_EQ(FoldByKey("--id k --allowed-lateness 0 --late " + (dir / "late") + " --invalid " +
+                      (dir / "no/invalid"))
                 .code,
             1);
   EXPECT_EQ(Content(dir / "late"), "before");
 }
 
 TEST(Files, FullDiskIsOneClearLine) {
-  for (const std::string option : {"--output", "--bad", "--stats"}) {
+  for (const std::string option : {"--output", "--invalid", "--stats"}) {
     const Finished r =
         RunToEnd(Pleat("fold --key k --quiet 1m --quiet-summary " + option + " /dev/full"),
                  "{\"k\":1}\nnonsense\n");
@@ -286,7 +287,7 @@ TEST(Files, FullDiskIsOneClearLine) {
 }
 
 TEST(Files, OutputIsCompleteWhateverElseCannotBeWritten) {
-  for (const std::string option : {"--stats", "--open", "--bad"}) {
+  for (const std::string option : {"--stats", "--open", "--invalid"}) {
     TemporaryDirectory dir;
     const Finished r = RunToEnd(Pleat("fold --key k --quiet 1m --no-meta --output " +
                                       (dir / "out") + " " + option + " /dev/full"),
@@ -299,7 +300,7 @@ TEST(Files, OutputIsCompleteWhateverElseCannotBeWritten) {
 }
 
 TEST(Files, OutputThatIsNotCompleteIsSaidToBe) {
-  for (const std::string more : {"--on-bad fail", "--output /dev/full"}) {
+  for (const std::string more : {"--on-invalid fail", "--output /dev/full"}) {
     const Finished r = RunToEnd(Pleat("fold --key k --quiet 1m " + more), "{\"k\":1}\nnonsense\n");
     EXPECT_EQ(r.code, 1);
     EXPECT_NE(r.err.find("  made, but the output is not complete\n"), std::string::npos) << r.err;

@@ -33,7 +33,7 @@ TEST(PleatFold, EventsPastMaxMemoryAreRefused) {
   for (int i = 0; i < 20'000; ++i) input += "{\"k\":" + std::to_string(i) + "}\n";
   const FoldResult r = FoldByKey("--max-memory 100000", input);
   EXPECT_EQ(r.code, 1);
-  EXPECT_GT(Stat(r, "refused"), 0);
+  EXPECT_GT(Stat(r, "over_limit"), 0);
   EXPECT_GT(Stat(r, "opened"), 0);
   EXPECT_NE(r.err.find("--max-memory 100000"), std::string::npos) << r.err;
 }

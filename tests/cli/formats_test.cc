@@ -79,7 +79,7 @@ TEST(InputFormats, MessagesNameTheFirstLineOfTheRecord) {
   const std::string csv =
       dir.Write("a.csv", "k,t\n\"two\nlines\",0\nx\n\"a\nb\",noon\n\"c\"c,1\nd,\"1\n");
   const FoldResult r =
-      FoldAtTimes("--time-unit s --input csv --bad " + (dir / "bad") + " " + csv, "");
+      FoldAtTimes("--time-unit s --input csv --invalid " + (dir / "invalid") + " " + csv, "");
   EXPECT_EQ(r.code, 0);
   EXPECT_EQ(r.err,
             csv + ":4: 1 field, and the header has 2\n" +  //
@@ -88,9 +88,9 @@ TEST(InputFormats, MessagesNameTheFirstLineOfTheRecord) {
                 csv + ":7: text behind the closing quote of a field\n" + csv +
                 ":8: a quote that is not closed\n");
   // A record that was read is kept as JSON, and one that could not be read as it came.
-  EXPECT_EQ(Content(dir / "bad"), "x\n{\"k\":\"a\\nb\",\"t\":\"noon\"}\n\"c\"c,1\nd,\"1\n\n");
+  EXPECT_EQ(Content(dir / "invalid"), "x\n{\"k\":\"a\\nb\",\"t\":\"noon\"}\n\"c\"c,1\nd,\"1\n\n");
   EXPECT_EQ(Stat(r, "lines"), 5);
-  EXPECT_EQ(Stat(r, "bad"), 4);
+  EXPECT_EQ(Stat(r, "invalid"), 4);
 
   const std::string json =
       dir.Write("a.json", "[{\"k\":1,\"t\":0}, {\"k\":2},\n{\"t\":1}, 5,\n{\n\"k\":[\n]}]");
@@ -116,8 +116,8 @@ TEST(InputFormats, LinesAreRightBehindManyBlocks) {
   }
 }
 
-TEST(InputFormats, OnBadFailStopsAtARefusedRecord) {
-  const FoldResult r = FoldByKey("--on-bad fail --input csv", "k,n\na,1\nb\nc,1\n");
+TEST(InputFormats, OnInvalidFailStopsAtARefusedRecord) {
+  const FoldResult r = FoldByKey("--on-invalid fail --input csv", "k,n\na,1\nb\nc,1\n");
   EXPECT_EQ(r.code, 1);
   EXPECT_EQ(r.err, "<stdin>:3: 1 field, and the header has 2\n");
   EXPECT_EQ(Stat(r, "events"), 1);
@@ -237,7 +237,7 @@ TEST_F(JournalOfFormats, FileThatHasGrownIsReadOnAtItsPlace) {
   }
 }
 
-// That it was missing was a bad line, which is not there any more.
+// That it was missing was an invalid line, which is not there any more.
 TEST_F(JournalOfFormats, ArrayThatWasReadWithoutItsEndMayNotGoOn) {
   const std::string text = "[{\"k\":\"a\",\"t\":0},\n{\"k\":\"a\",\"t\":1}]";
   for (const size_t read : {text.find('\n'), text.size() - 3}) {

@@ -100,15 +100,15 @@ TEST(LineJob, HandsOutAfterEveryQuarterOfAMebibyte) {
   EXPECT_EQ(std::ranges::count(run.calls, "hand out"), 2);
 }
 
-TEST(LineJob, BadLineThatTwoReadersNoteIsKeptOnce) {
+TEST(LineJob, InvalidLineThatTwoReadersNoteIsKeptOnce) {
   TemporaryDirectory dir;
   const std::string in = dir.Write("in", "{\"k\":1}\nnonsense\n");
   JobOptions options = OptionsFor({in});
-  options.bad_file = dir / "bad";
+  options.invalid_file = dir / "invalid";
   options.strict = true;
   CountRun run(options);
   EXPECT_THAT(ErrOf(run, kExitFailed), HasSubstr(in + ":2: "));
-  EXPECT_EQ(Content(dir / "bad"), "nonsense\n");
+  EXPECT_EQ(Content(dir / "invalid"), "nonsense\n");
 }
 
 TEST(LineJob, OutputThatIsAnInputIsRefusedBeforeAnythingIsRead) {

@@ -54,7 +54,7 @@ TEST(LiveInput, IdleLetsTheWatermarkFollowTheWallClock) {
   EXPECT_EQ(process.Wait(), 0);
 }
 
-TEST(LiveInput, LateAndBadLinesAppearWhileThePipeIsOpen) {
+TEST(LiveInput, LateAndInvalidLinesAppearWhileThePipeIsOpen) {
   Subprocess process(Live("--time t --allowed-lateness 10s --late /dev/stderr"));
   process.Write(At(100) + At(1));
   EXPECT_TRUE(process.AwaitErr(At(1)));
@@ -174,7 +174,7 @@ TEST(ClosedReader, EndsTheRunQuietlyAlsoIfStandardOutputHasAName) {
 TEST(ClosedReader, IsAnErrorIfTheEmissionsGoElsewhere) {
   TemporaryDirectory dir;
   Subprocess process(Pleat("fold --key k --quiet 1h --quiet-summary --output " + (dir / "out") +
-                           " --bad /dev/stdout"));
+                           " --invalid /dev/stdout"));
   process.CloseOutput();
   process.Write("{\"k\":1}\nnonsense\n");
   EXPECT_EQ(process.Wait(), 1);

@@ -46,7 +46,7 @@ TEST(MemoryLimit, WhatWaitsToBeWrittenTakesNoRoom) {
   for (const std::string bytes : {"1Mi", "15000"}) {  // the latter has room for a single one
     const FoldResult r = FoldAllWays("--quiet 5s --raw 1 --max-memory " + bytes, input);
     EXPECT_EQ(r.code, 0) << r.err;
-    EXPECT_EQ(Stat(r, "refused"), 0);
+    EXPECT_EQ(Stat(r, "over_limit"), 0);
     EXPECT_EQ(Stat(r, "emissions"), 3'000);
   }
 }
@@ -59,7 +59,7 @@ TEST(MemoryLimit, TheSameIsRefusedHoweverTheInputComes) {
   for (const std::string quiet : {"10s", "adaptive:5s..10s"}) {
     const FoldResult r = FoldAllWays("--quiet " + quiet + " --raw 10 --max-memory 200000", input);
     EXPECT_EQ(r.code, 1);
-    EXPECT_GT(Stat(r, "refused"), 100);
+    EXPECT_GT(Stat(r, "over_limit"), 100);
     EXPECT_GT(Stat(r, "emissions"), 100);
   }
 }
@@ -71,7 +71,7 @@ TEST(MemoryLimit, TheEventThatNeedsTheRoomTakesIt) {
     const FoldResult r =
         FoldAllWays("--quiet 1h --raw 1000 --max-memory " + bytes + " --on-limit emit", input);
     EXPECT_EQ(r.code, 0) << r.err;
-    EXPECT_EQ(Stat(r, "refused"), 0);
+    EXPECT_EQ(Stat(r, "over_limit"), 0);
     EXPECT_EQ(Stat(r, "opened") + Stat(r, "folded"), 100);
   }
 }

@@ -15,7 +15,7 @@ bool Overwrites(const std::string& input, const std::string& output) {
 }
 
 bool Overwrite(const std::string& one, const std::string& other) {
-  const NamedFile outputs[] = {NamedOutput("--late", one), NamedOutput("--bad", other)};
+  const NamedFile outputs[] = {NamedOutput("--late", one), NamedOutput("--invalid", other)};
   return !CheckNoneOverwritten({}, outputs).ok();
 }
 

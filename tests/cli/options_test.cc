@@ -84,7 +84,7 @@ TEST(Program, ControlCharactersAreNotRepeated) {
        std::vector<Words>{{name},
                           {"fold", "--" + name},
                           {"fold", "--key", name, "--quiet", "1m", name},
-                          {"fold", "--key", "k", "--quiet", "1m", "--on-bad", name},
+                          {"fold", "--key", "k", "--quiet", "1m", "--on-invalid", name},
                           {"fold", "--key", "k", "--quiet", "1m", "--spec", name},
                           {"analyze", "--key", name, "--time", "t", name},
                           {"journal", name, name},
@@ -157,7 +157,7 @@ TEST(Usage, UnknownOptionSuggestsTheNearest) {
   ExpectUsageError("fold --zzzzzz", "unknown option --zzzzzz");
 }
 
-TEST(Usage, EveryBadValueNamesItsOption) {
+TEST(Usage, EveryInvalidValueNamesItsOption) {
   for (const std::string wrong : {"--quiet 5x",
                                   "--quiet 0",
                                   "--quiet ''",
@@ -174,14 +174,14 @@ TEST(Usage, EveryBadValueNamesItsOption) {
                                   "--merge n",
                                   "--merge 'n=median(x)'",
                                   "--at-end keep",
-                                  "--on-bad ignore",
+                                  "--on-invalid ignore",
                                   "--max-groups 0",
                                   "--max-memory much",
                                   "--on-limit drop",
                                   "--threads 0",
                                   "--threads 257",
                                   "--threads two",
-                                  "--bad -",
+                                  "--invalid -",
                                   "--late -",
                                   "--open -",
                                   "--start-when s",
@@ -225,7 +225,7 @@ TEST(Usage, EmptyKeyStandsAlone) {
 }
 
 TEST(Usage, SwitchMayBeTurnedOff) {
-  EXPECT_EQ(RunPleat("fold --key k --quiet 1m --strict=false", "{\"k\":1}\nbad\n").code, 0);
+  EXPECT_EQ(RunPleat("fold --key k --quiet 1m --strict=false", "{\"k\":1}\ninvalid\n").code, 0);
   ExpectUsageError("fold --key k --quiet 1m --strict=maybe", "--strict");
 }
 
@@ -264,7 +264,7 @@ TEST(Spec, PrintedDocumentAmountsToTheSame) {
       R"( --where '{"not":"a=1"}' --from 2015-09-12 --to 2015-09-13T01:00:00Z)"
       " --merge 'n=count()' --merge 's=sum(v.w)' --merge 'a=array(v,5)'"
       R"x( --merge 'c=concat("a,b",",",9)' --rest first --raw 3 --raw-last 2 --no-meta)x"
-      " --at-end drop --on-bad fail --bad b --strict --max-groups 1000"
+      " --at-end drop --on-invalid fail --invalid b --strict --max-groups 1000"
       " --max-memory 4294967296 --on-limit emit --emission-id --threads 3 --output o"
       " --stats s --quiet-summary --print-spec");
   ASSERT_EQ(printed.code, 0) << printed.err;
@@ -273,7 +273,7 @@ TEST(Spec, PrintedDocumentAmountsToTheSame) {
            "end-when flush-when"
            " cancel-when quiet-path open edge partial-every time time-unit reorder allowed-lateness"
            " on-late late future-limit idle where from to merge rest raw raw-last no-meta at-end "
-           "on-bad bad "
+           "on-invalid invalid "
            "strict"
            " max-groups max-memory on-limit emission-id threads output stats quiet-summary")) {
     EXPECT_NE(printed.out.find("\"" + name + "\": "), std::string::npos) << name;

@@ -53,7 +53,7 @@ class RollupDraw {
 
   std::string Line() {
     if (Chance(3)) {
-      return Pick({"", " \t", "bad", "[1]", "{}", R"({"k":"a","t":1}})", R"({"t":1})",
+      return Pick({"", " \t", "invalid", "[1]", "{}", R"({"k":"a","t":1}})", R"({"t":1})",
                    R"({"k":[],"t":1})", R"({"k":"a","k":"a","t":1})", "\xef\xbb\xbf{}"});
     }
     std::string out =

@@ -56,7 +56,7 @@ class Draw {
   }
 
   std::string Line() {
-    if (Chance(3)) return Pick({"", "bad", "[1]", R"({"s":"a","t":1})", R"({"m":1,"t":1})"});
+    if (Chance(3)) return Pick({"", "invalid", "[1]", R"({"s":"a","t":1})", R"({"m":1,"t":1})"});
     std::string out =
         std::string("{\"s\":") + Pick({"\"a\"", "\"b\"", "\"c\"", "1", "\"\\u0061\""});
     out += std::string(",\"m\":") + Pick({"1", "2", "\"1\"", "null", "\"x, \\\"y\\\"\""});

@@ -540,12 +540,13 @@ TEST(LineMap, KnowsTheLineOfEachThatIsStillNeeded) {
 // Wherever a file ends so far, the records that have an end come, and they stay the same.
 TEST(GrowingRecords, WhatHasNoEndIsLeft) {
   const std::pair<InputFormat, std::string> kTexts[] = {
-      {InputFormat::kCsv, "a,b\n1,\"x\n\"\"y\"\n\n3,4\r\nbad\n\"5\",6\n"},
+      {InputFormat::kCsv, "a,b\n1,\"x\n\"\"y\"\n\n3,4\r\ninvalid\n\"5\",6\n"},
       {InputFormat::kTsv, "a\tb\r\n1\t2\r\nbad\r\n3\t\r\n"},
-      {InputFormat::kLogfmt, "a=1 b=\"x y\"\n\n  \nbad\nc=2\n"},
+      {InputFormat::kLogfmt, "a=1 b=\"x y\"\n\n  \ninvalid\nc=2\n"},
       {InputFormat::kJson, "{\"a\":\n1}\n[{\"b\":[2]}, 17, \"x\"]\n{\"c\":}\n[[{\"d\":4}]]\n"},
       {InputFormat::kJson, "[{\"a\":1}\n,{\"b\":{\"c\":2\n{\"d\":3}]\n{\"e\":5}\n"},
-      {InputFormat::kAccess, "h - - [12/Sep/2015:00:00:01 +0000] \"GET / HTTP/1.1\" 200 5\nbad\n"}};
+      {InputFormat::kAccess,
+       "h - - [12/Sep/2015:00:00:01 +0000] \"GET / HTTP/1.1\" 200 5\ninvalid\n"}};
   for (const auto& [format, text] : kTexts) {
     const auto left = [&](size_t size) {
       return ShownLines(format, std::make_unique<TextSource>(text.substr(0, size)),

@@ -51,7 +51,7 @@ TEST(RollupUsage, KeyWindowAndAllowedLatenessAreRequired) {
                          "--allowed-lateness: required: without it no window would ever be frozen");
 }
 
-TEST(RollupUsage, EveryBadValueNamesItsOption) {
+TEST(RollupUsage, EveryInvalidValueNamesItsOption) {
   const std::pair<const char*, const char*> wrong[] = {{"--key", "a..b"},
                                                        {"--key", "x="},
                                                        {"--value", "a..b"},
@@ -74,7 +74,7 @@ TEST(RollupUsage, EveryBadValueNamesItsOption) {
                                                        {"--idle", "0"},
                                                        {"--future-limit", "far"},
                                                        {"--threads", "0"},
-                                                       {"--on-bad", "ignore"},
+                                                       {"--on-invalid", "ignore"},
                                                        {"--allowed-lateness", "=-1s"}};
   for (const auto& [option, value] : wrong) {
     const std::string text = value[0] == '=' ? value : std::string(" ") + value;
@@ -125,7 +125,8 @@ TEST(RollupSpec, DocumentSaysTheSameAsItsFlags) {
   const std::string flags =
       "--key 'page=p.id,/a~1b' --window 1m,1h --window 6h --allowed-lateness 90s --margin 5s "
       "--value v.w --id i --on-late correct --time t --time-unit ms --reorder 5s "
-      "--future-limit 1d --late late --idle 1s --on-bad fail --bad bad --strict --max-keys 5 "
+      "--future-limit 1d --late late --idle 1s --on-invalid fail --invalid invalid --strict "
+      "--max-keys 5 "
       "--max-memory 1M --output out --open open --stats - --quiet-summary --threads 2 "
       "--at-end drop --emission-id ";
   const Finished printed = RunToEnd(Pleat("rollup " + flags + "--print-spec"));
@@ -134,7 +135,8 @@ TEST(RollupSpec, DocumentSaysTheSameAsItsFlags) {
   EXPECT_EQ(RunToEnd(Pleat("rollup --spec " + file + " --print-spec")).out, printed.out);
   for (const std::string& option : WordsOf(
            "key allowed-lateness margin value id on-late time time-unit reorder future-limit late "
-           "idle on-bad bad strict max-keys max-memory output open stats quiet-summary threads "
+           "idle on-invalid invalid strict max-keys max-memory output open stats quiet-summary "
+           "threads "
            "at-end emission-id")) {
     EXPECT_NE(printed.out.find("\"" + option + "\": "), std::string::npos) << option;
   }
@@ -183,20 +185,20 @@ TEST(RollupFiles, OpenHoldsTheOpenWindowsInTheOrderInWhichTheyWouldEnd) {
   }
 }
 
-TEST(RollupFiles, LateAndBadLinesAreKeptAsTheyCame) {
+TEST(RollupFiles, LateAndInvalidLinesAreKeptAsTheyCame) {
   const TemporaryDirectory directory;
   const std::string late = "{\"k\":1, \"t\":1}\n";
   const std::string unknown = "{\"k\":1, \"t\":-999}\n";
-  const RunResult r =
-      Rollup("--late " + (directory / "late") + " --bad " + (directory / "bad") + " --strict",
-             "{\"k\":1,\"t\":100}\n" + late + "{\"t\":1}\n" + unknown);
+  const RunResult r = Rollup(
+      "--late " + (directory / "late") + " --invalid " + (directory / "invalid") + " --strict",
+      "{\"k\":1,\"t\":100}\n" + late + "{\"t\":1}\n" + unknown);
   EXPECT_EQ(r.code, 1);
   EXPECT_EQ(Content(directory / "late"), late + unknown);
-  EXPECT_EQ(Content(directory / "bad"), "{\"t\":1}\n");
+  EXPECT_EQ(Content(directory / "invalid"), "{\"t\":1}\n");
   EXPECT_EQ(Stat(r, "late"), 2);
 }
 
-TEST(RollupFiles, KeyOrIdOfMoreThan64KiBIsBad) {
+TEST(RollupFiles, KeyOrIdOfMoreThan64KiBIsInvalid) {
   const std::string longest(64 * 1024 - 2, 'x');  // and two quotes
   const auto line = [](const std::string& k, const std::string& i) {
     return "{\"k\":\"" + k + "\",\"i\":\"" + i + "\",\"t\":1}\n";
@@ -219,9 +221,9 @@ TEST(RollupFiles, WithoutAUsableLineThereIsNoOutput) {
       << r.err;
 }
 
-TEST(RollupFiles, OnBadFailStopsThereAndWhatIsFrozenIsWritten) {
+TEST(RollupFiles, OnInvalidFailStopsThereAndWhatIsFrozenIsWritten) {
   const RunResult r =
-      Rollup("--on-bad fail", "{\"k\":1,\"t\":1}\n{\"k\":1,\"t\":70}\n{}\n{\"k\":2,\"t\":1}\n");
+      Rollup("--on-invalid fail", "{\"k\":1,\"t\":1}\n{\"k\":1,\"t\":70}\n{}\n{\"k\":2,\"t\":1}\n");
   EXPECT_EQ(r.code, 1);
   EXPECT_EQ(Stat(r, "lines"), 3);
   EXPECT_EQ(r.out, "{\"k\":1" + Minute(0, 1) + ",\"reason\":\"frozen\"}\n");
@@ -267,7 +269,7 @@ TEST(RollupLimits, MemoryRefusesTheSameEventsHoweverTheInputComes) {
   EXPECT_EQ(refused.code, 1);
   EXPECT_NE(refused.err.find("event refused: --max-memory 40960 reached"), std::string::npos)
       << refused.err;
-  EXPECT_GT(Stat(refused, "refused"), 100);
+  EXPECT_GT(Stat(refused, "over_limit"), 100);
   EXPECT_GT(Stat(refused, "frozen"), 1000);
 
   // In pieces, with windows written in between.
@@ -292,8 +294,8 @@ TEST(RollupLimits, MemoryRefusesTheSameEventsHoweverTheInputComes) {
 
 TEST(RollupSummary, StatsHaveTheirMembersInTheOrderOfTheManual) {
   EXPECT_EQ(Rollup("", "").stats,
-            "{\"lines\":0,\"events\":0,\"bad\":0,\"added\":0,\"late\":0,\"duplicate\":0,"
-            "\"conflict\":0,\"clamped\":0,\"corrected\":0,\"refused\":0,\"mismatched\":0,"
+            "{\"lines\":0,\"events\":0,\"invalid\":0,\"added\":0,\"late\":0,\"duplicate\":0,"
+            "\"conflict\":0,\"clamped\":0,\"corrected\":0,\"over_limit\":0,\"mismatched\":0,"
             "\"windows\":0,\"frozen\":0,\"ended\":0,\"open\":0,"
             "\"first_stamp\":null,\"last_stamp\":null}");
 }
@@ -303,7 +305,7 @@ TEST(RollupSummary, SaysWhatBecameOfLinesAndWindows) {
                               "{\"k\":1,\"t\":1500000000,\"v\":1}\n"
                               "{\"k\":1,\"t\":1500000100,\"v\":\"1\"}\n"
                               "{\"k\":1,\"t\":1500000001,\"v\":1}\n");
-  EXPECT_NE(r.err.find("lines          3  0 bad, 0 late, 0 refused, 1 clamped\n"
+  EXPECT_NE(r.err.find("lines          3  0 invalid, 0 late, 0 over limit, 1 clamped\n"
                        "windows        2  1 frozen, 1 ended with the input, 0 left open\n"
                        "output         2  written; 1 value that is no number\n"
                        "took "),

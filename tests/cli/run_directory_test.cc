@@ -155,12 +155,13 @@ TEST_F(RunDirectoryTest, ARunThatFailsBeforeALineIsUsableChangesNothing) {
   EXPECT_EQ(Content(dir_ / "late"), "written after the snapshot\n");
 }
 
-TEST_F(RunDirectoryTest, BadLinesAreKeptApartAlsoOfARunThatComesToNothing) {
-  const std::string words = "--key k " + Outputs() + " --bad " + dir_.Write("bad", "older\n") + " ";
+TEST_F(RunDirectoryTest, InvalidLinesAreKeptApartAlsoOfARunThatComesToNothing) {
+  const std::string words =
+      "--key k " + Outputs() + " --invalid " + dir_.Write("invalid", "older\n") + " ";
   EXPECT_EQ(Run(words + dir_.Write("nonsense", kNonsense)).code, 1);
-  EXPECT_EQ(Content(dir_ / "bad"), kNonsense);
+  EXPECT_EQ(Content(dir_ / "invalid"), kNonsense);
   EXPECT_EQ(Run(words + dir_.Write("events", kEvents)).code, 0);
-  EXPECT_EQ(Content(dir_ / "bad"), "") << "nothing of it is kept";
+  EXPECT_EQ(Content(dir_ / "invalid"), "") << "nothing of it is kept";
 }
 
 TEST_F(RunDirectoryTest, WhatIsHeldBackIsWrittenOnceALineIsUsable) {
@@ -267,7 +268,7 @@ TEST_F(OutputNamesTest, NothingIsCutUnderAnotherName) {
 
 TEST_F(OutputNamesTest, AFileOfSomebodyElseIsRefusedAndStays) {
   Grow("d");
-  for (const std::string option : {"--output", "--late", "--bad"}) {
+  for (const std::string option : {"--output", "--late", "--invalid"}) {
     dir_.Write("d/other", "precious\n");
     std::vector<std::string> outputs = {option + " other"};
     if (option != "--output") outputs.push_back("--output out");
@@ -287,20 +288,20 @@ TEST_F(OutputNamesTest, AFileOfSomebodyElseIsRefusedAndStays) {
   EXPECT_EQ(Content(dir_ / "d/late"), moved);
 }
 
-// Lines of no use are written to --bad although the run comes to nothing. So do lines of a run that
+// Lines of no use are written to --invalid although the run comes to nothing. So do lines of a run that
 // is killed before its first snapshot.
 TEST_F(OutputNamesTest, ANewOutputIsKnownBeforeAnythingIsWrittenToIt) {
   dir_.Write("d/nonsense", kNonsense);
   const std::string words =
       "--key k --time t --quiet 1m --allowed-lateness 1m --at-end keep --journal " +
-      (dir_ / "d/j") + " --output " + (dir_ / "d/out") + " --bad " + (dir_ / "d/bad") + " ";
+      (dir_ / "d/j") + " --output " + (dir_ / "d/out") + " --invalid " + (dir_ / "d/invalid") + " ";
   EXPECT_EQ(Fold(words + (dir_ / "d/nonsense")).code, 1);
-  EXPECT_EQ(Content(dir_ / "d/bad"), kNonsense);
+  EXPECT_EQ(Content(dir_ / "d/invalid"), kNonsense);
   EXPECT_EQ(Content(dir_ / "d/out"), out_);
   Grow("d");
   const RunResult next = Fold(words + (dir_ / "d/file"));
   EXPECT_EQ(next.code, 0) << next.err;
-  EXPECT_EQ(Content(dir_ / "d/bad"), "");
+  EXPECT_EQ(Content(dir_ / "d/invalid"), "");
   EXPECT_EQ(Content(dir_ / "d/out"), Whole("d"));
 }
 
@@ -333,7 +334,7 @@ class OutputInsideTest : public RunDirectoryTest {
 };
 
 TEST_F(OutputInsideTest, ByEachOptionIsRefusedBeforeAnythingIsTouched) {
-  for (const std::string option : {"--output", "--open", "--stats", "--bad", "--late"}) {
+  for (const std::string option : {"--output", "--open", "--stats", "--invalid", "--late"}) {
     for (const std::string name : {"MANIFEST", "LOCK", "snapshot-1", "snapshot-2", "new"}) {
       ExpectRefused(option, dir_ / ("j/" + name));
     }

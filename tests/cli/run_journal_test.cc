@@ -120,17 +120,17 @@ TEST_F(RunJournalTest, KeepLeavesALastLineThatHasNoEndYet) {
   const std::string file = dir_.Write("file", Edits(0, 50) + line.substr(0, 9));
   const Words words =
       Pleat("fold --key k --time t --quiet 1m --at-end keep --output " + (dir_ / "out") +
-            " --journal " + (dir_ / "j") + " --bad " + (dir_ / "bad") + " " + file);
+            " --journal " + (dir_ / "j") + " --invalid " + (dir_ / "invalid") + " " + file);
   for (int i = 0; i < 2; ++i) {
     const Finished r = RunToEnd(words);
     EXPECT_EQ(r.code, 0);
-    EXPECT_TRUE(HasLine(r.err, "lines         50  0 bad")) << r.err;
+    EXPECT_TRUE(HasLine(r.err, "lines         50  0 invalid")) << r.err;
     EXPECT_NE(r.err.find(" unfinished at its end, which waits for the next run: " + file + "; "),
               std::string::npos)
         << r.err;
   }
   std::ofstream(file, std::ios::app) << line.substr(9);
-  EXPECT_TRUE(HasLine(RunToEnd(words).err, "lines         51  0 bad"));
+  EXPECT_TRUE(HasLine(RunToEnd(words).err, "lines         51  0 invalid"));
 }
 
 TEST_F(RunJournalTest, FlushTakesTheEndThatKeepHasLeft) {
@@ -171,24 +171,24 @@ TEST_F(RunJournalTest, KeepLeavesRecordsAndArraysThatHaveNoEndYet) {
   }
 }
 
-TEST_F(RunJournalTest, ALineOverTheLimitIsBadOnceHoweverOftenItGrows) {
+TEST_F(RunJournalTest, ALineOverTheLimitIsInvalidOnceHoweverOftenItGrows) {
   for (const std::string at_end : {"keep", "flush"}) {
     const std::string file = dir_.Write("file", At(0) + std::string(1'100'000, 'x'));
-    const std::string words = "--bad " + (dir_ / "bad") + " " + file + " --at-end ";
-    const int bad = at_end == "flush" ? 1 : 0;  // keep leaves it until it has an end
+    const std::string words = "--invalid " + (dir_ / "invalid") + " " + file + " --at-end ";
+    const int invalid = at_end == "flush" ? 1 : 0;  // keep leaves it until it has an end
     for (int i = 0; i < 3; ++i) {
       const RunResult grown = Run(words + at_end);
       EXPECT_EQ(grown.code, 0) << grown.err;
-      EXPECT_EQ(Stat(grown, "bad"), bad);
-      EXPECT_EQ(Stat(grown, "lines"), 1 + bad);
+      EXPECT_EQ(Stat(grown, "invalid"), invalid);
+      EXPECT_EQ(Stat(grown, "lines"), 1 + invalid);
       std::ofstream(file, std::ios::app) << "xx";
     }
     std::ofstream(file, std::ios::app) << "\n" << At(100);
     const RunResult rest = Run(words + "flush");
-    EXPECT_EQ(Stat(rest, "bad"), 1);
+    EXPECT_EQ(Stat(rest, "invalid"), 1);
     EXPECT_EQ(Stat(rest, "events"), 2);
     std::filesystem::remove_all(dir_ / "j");
-    for (const std::string name : {"out", "bad"}) std::filesystem::remove(dir_ / name);
+    for (const std::string name : {"out", "invalid"}) std::filesystem::remove(dir_ / name);
   }
 }
 
@@ -214,7 +214,7 @@ TEST_F(RunJournalTest, AFileIsKnownByItsContentUnderAnyName) {
       Pleat("fold --key k --time t --quiet 1m --merge 'n=count()' --at-end keep --output " +
             (dir_ / "out") + " --journal " + (dir_ / "j") + " " + renamed + " " + file));
   EXPECT_EQ(r.code, 0);
-  EXPECT_TRUE(HasLine(r.err, "lines         62  0 bad")) << r.err;
+  EXPECT_TRUE(HasLine(r.err, "lines         62  0 invalid")) << r.err;
   EXPECT_TRUE(HasLine(
       r.err, "pleat fold: journal: went on behind 50 lines; known by another name: " + renamed +
                  "; new content under a known name, read from its start: " + file))
@@ -375,25 +375,25 @@ TEST_F(RunJournalTest, ALineWithoutAnEndIsNotReadAgainFromACopy) {
   }
 }
 
-// --- Lines over the limit, which --bad gets as they came
+// --- Lines over the limit, which --invalid gets as they came
 
 TEST_F(RunJournalTest, ALongLineWithoutAnEndWaitsForTheNextRun) {
   const std::string piece((size_t{1} << 20) + 300'000, 'x');
   const std::string before = "nonsense\n" + piece + "\n" + Edits(0, 5);
   const std::string file = dir_.Write("file", before + piece);
-  const std::string words = "--at-end keep --bad " + (dir_ / "bad") + " " + file + " " +
-                            dir_.Write("other", "bad\n" + piece + "\n");
+  const std::string words = "--at-end keep --invalid " + (dir_ / "invalid") + " " + file + " " +
+                            dir_.Write("other", "invalid\n" + piece + "\n");
   const RunResult first = Run(words);
   EXPECT_EQ(first.code, 0) << first.err;
   EXPECT_EQ(Stat(first, "lines"), 9);
-  const std::string bad = "nonsense\n" + piece + "\nbad\n" + piece + "\n";
-  EXPECT_TRUE(Content(dir_ / "bad") == bad);
+  const std::string invalid = "nonsense\n" + piece + "\ninvalid\n" + piece + "\n";
+  EXPECT_TRUE(Content(dir_ / "invalid") == invalid);
   std::ofstream(file, std::ios::app) << piece;
   EXPECT_EQ(Stat(Run(words), "lines"), 9);
   std::ofstream(file, std::ios::app) << "\n" << Edits(5, 6) << piece;
   std::ofstream(dir_ / "other", std::ios::app) << "more\n";
   EXPECT_EQ(Stat(Run(words), "lines"), 12);
-  EXPECT_TRUE(Content(dir_ / "bad") == bad + piece + piece + "\nmore\n");
+  EXPECT_TRUE(Content(dir_ / "invalid") == invalid + piece + piece + "\nmore\n");
 }
 
 TEST_F(RunJournalTest, ALongLineWithoutAnEndWaitsInCompressedFilesAndOnStandardInputToo) {
@@ -403,8 +403,8 @@ TEST_F(RunJournalTest, ALongLineWithoutAnEndWaitsInCompressedFilesAndOnStandardI
     const std::string file = dir_ / "file";
     const std::string command =
         PleatProgram() + " fold --key k --time t --quiet 1m --no-summary --at-end keep --output " +
-        (dir_ / "out") + " --bad " + (dir_ / "bad") + " --journal " + (dir_ / "j") + " --stats " +
-        (dir_ / "stats") + (standard ? " < " : " ") + file;
+        (dir_ / "out") + " --invalid " + (dir_ / "invalid") + " --journal " + (dir_ / "j") +
+        " --stats " + (dir_ / "stats") + (standard ? " < " : " ") + file;
     const auto lines_of = [&](const std::string& content) {
       dir_.Write("file", standard ? content : Gzip(content));
       const Finished run = RunToEnd({"/bin/sh", "-c", command});
@@ -412,11 +412,11 @@ TEST_F(RunJournalTest, ALongLineWithoutAnEndWaitsInCompressedFilesAndOnStandardI
       return ParseStats(Content(dir_ / "stats"))["lines"];
     };
     EXPECT_EQ(lines_of(text), 5);
-    EXPECT_EQ(Content(dir_ / "bad"), "");
+    EXPECT_EQ(Content(dir_ / "invalid"), "");
     EXPECT_EQ(lines_of(text + "yy\n" + Edits(5, 6)), 7);
-    EXPECT_TRUE(Content(dir_ / "bad") == piece + "yy\n");
+    EXPECT_TRUE(Content(dir_ / "invalid") == piece + "yy\n");
     std::filesystem::remove_all(dir_ / "j");
-    for (const std::string name : {"out", "bad"}) std::filesystem::remove(dir_ / name);
+    for (const std::string name : {"out", "invalid"}) std::filesystem::remove(dir_ / name);
   }
 }
 
@@ -487,7 +487,7 @@ TEST_F(RunJournalTest, OtherOptionsAreRefusedByName) {
                 .code,
             2)
       << "--late still needs an allowed lateness";
-  EXPECT_EQ(Run("--threads 2 --max-groups 100 --emission-id --on-bad fail " + file).code, 0);
+  EXPECT_EQ(Run("--threads 2 --max-groups 100 --emission-id --on-invalid fail " + file).code, 0);
 }
 
 TEST_F(RunJournalTest, AnEmptyKeepOfOptionsIsRefused) {

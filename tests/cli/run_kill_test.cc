@@ -78,7 +78,7 @@ class RunKill : public testing::TestWithParam<std::tuple<Job, int>> {};
 // The outputs of a run, by name.
 std::map<std::string, std::string> OutputsIn(const TemporaryDirectory& dir) {
   std::map<std::string, std::string> outputs;
-  for (const char* const name : {"output", "late", "bad", "open", "stats"}) {
+  for (const char* const name : {"output", "late", "invalid", "open", "stats"}) {
     if (std::filesystem::exists(dir / name)) outputs[name] = Content(dir / name);
   }
   return outputs;
@@ -87,7 +87,7 @@ std::map<std::string, std::string> OutputsIn(const TemporaryDirectory& dir) {
 Words WordsIn(const TemporaryDirectory& dir, const Job& job, int threads) {
   return WordsOf(PleatProgram() + " " + job.words + " --quiet-summary --threads " +
                  std::to_string(threads) + " --output " + (dir / "output") + " --late " +
-                 (dir / "late") + " --bad " + (dir / "bad") + " --open " + (dir / "open") +
+                 (dir / "late") + " --invalid " + (dir / "invalid") + " --open " + (dir / "open") +
                  " --stats " + (dir / "stats") + " " + job.input);
 }
 

@@ -54,8 +54,8 @@ inline void ExpectBalanced(const std::string& stats) {
   auto s = ParseStats(stats);
   ASSERT_EQ(s.size(), 21u + s.contains("excluded") + s.contains("clock_behind_s")) << stats;
   const double excluded = s.contains("excluded") ? s["excluded"] : 0;
-  EXPECT_EQ(s["lines"], s["events"] + s["bad"] + excluded) << stats;
-  EXPECT_EQ(s["events"], s["opened"] + s["folded"] + s["late"] + s["refused"] + s["duplicate"] +
+  EXPECT_EQ(s["lines"], s["events"] + s["invalid"] + excluded) << stats;
+  EXPECT_EQ(s["events"], s["opened"] + s["folded"] + s["late"] + s["over_limit"] + s["duplicate"] +
                              s["conflict"] + s["corrected"] + s["control"])
       << stats;
   EXPECT_EQ(s["opened"], s["emissions"] - s["partial"] - s["corrected"] + s["silent"] +
@@ -70,10 +70,10 @@ inline void ExpectWindowBalanced(const std::string& stats) {
   auto s = ParseStats(stats);
   ASSERT_EQ(s.size(), 19u + s.contains("excluded") + s.contains("clock_behind_s")) << stats;
   const double excluded = s.contains("excluded") ? s["excluded"] : 0;
-  EXPECT_EQ(s["lines"], s["events"] + s["bad"] + excluded) << stats;
+  EXPECT_EQ(s["lines"], s["events"] + s["invalid"] + excluded) << stats;
   EXPECT_EQ(s["events"], s["added"] + s["refreshed"] + s["updated"] + s["unchanged"] +
                              s["duplicate"] + s["conflict"] + s["late"] + s["tombstoned"] +
-                             s["refused"] + s["control"])
+                             s["over_limit"] + s["control"])
       << stats;
   EXPECT_EQ(s["added"], s["expired"] + s["removed"] + s["replaced"] + s["dropped"] + s["live"])
       << stats;
@@ -84,9 +84,9 @@ inline void ExpectRollupBalanced(const std::string& stats) {
   auto s = ParseStats(stats);
   ASSERT_EQ(s.size(), 15u + s.contains("excluded") + s.contains("clock_behind_s")) << stats;
   const double excluded = s.contains("excluded") ? s["excluded"] : 0;
-  EXPECT_EQ(s["lines"], s["events"] + s["bad"] + excluded) << stats;
+  EXPECT_EQ(s["lines"], s["events"] + s["invalid"] + excluded) << stats;
   EXPECT_EQ(s["events"], s["added"] + s["late"] + s["duplicate"] + s["conflict"] + s["clamped"] +
-                             s["corrected"] + s["refused"])
+                             s["corrected"] + s["over_limit"])
       << stats;
   EXPECT_EQ(s["windows"], s["frozen"] + s["ended"] + s["open"]) << stats;
 }

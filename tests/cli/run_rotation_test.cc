@@ -81,7 +81,7 @@ class RotatedLog {
   // Everything that is left, and most times the last record without its newline.
   void WriteRest() {
     if (is_copied_) EmptyOriginal();
-    has_bad_ = false;  // a run without a usable line keeps nothing
+    has_invalid_ = false;  // a run without a usable line keeps nothing
     Write(1 + Draw(5));
     if (!pending_.empty()) Append(pending_);
     Append(format_.end);
@@ -203,7 +203,7 @@ class RotatedLog {
     seconds_ += static_cast<int>(Draw(20));
     const std::string key(1, "abcde"[Draw(5)]);
     const std::string value = std::to_string(++records_);  // so that no two files begin alike
-    if (records_ > 1 && Draw(16) == 0 && has_bad_) return BadRecord(value);
+    if (records_ > 1 && Draw(16) == 0 && has_invalid_) return InvalidRecord(value);
     char time[64];
     const auto part = [this](int unit) { return seconds_ / unit % 60; };
     const bool access = format_.input == "access";
@@ -227,7 +227,7 @@ class RotatedLog {
   }
 
   // One that no other record is lost with.
-  std::string BadRecord(const std::string& value) {
+  std::string InvalidRecord(const std::string& value) {
     if (format_.input == "csv") return "\"x\ny\"z," + value + "\n";
     if (format_.input == "json")
       return format_.between.empty() ? value + "\n" : "\"[" + value + "\"";
@@ -243,7 +243,7 @@ class RotatedLog {
   const LogFormat& format_;
   bool has_mark_ = false;
   bool has_long_line_ = false;
-  bool has_bad_ = true;  // there may be bad records
+  bool has_invalid_ = true;  // there may be invalid records
   bool is_first_ = true;
   bool was_read_ = false;   // records of app.log were
   bool is_copied_ = false;  // it is to be emptied
@@ -260,8 +260,8 @@ TEST(RunRotation, ALogInPiecesUnderAnyNamesIsReadOnce) {
     TemporaryDirectory dir;
     RotatedLog log(seed, dir);
     const auto fold = [&](const std::string& name, const std::string& more) {
-      return Fold(log.Options() + " --output " + (dir / name) + " --bad " +
-                  (dir / (name + "-bad")) + " " + more);
+      return Fold(log.Options() + " --output " + (dir / name) + " --invalid " +
+                  (dir / (name + "-invalid")) + " " + more);
     };
     const uint32_t steps = 4 + log.Draw(12);
     for (uint32_t i = 0; i < steps; ++i) {
@@ -279,7 +279,7 @@ TEST(RunRotation, ALogInPiecesUnderAnyNamesIsReadOnce) {
     ASSERT_EQ(last.code, 0) << last.err;
     EXPECT_EQ(last.stats, whole.stats);
     EXPECT_TRUE(Content(dir / "out") == Content(dir / "whole"));
-    EXPECT_TRUE(Content(dir / "out-bad") == Content(dir / "whole-bad"));
+    EXPECT_TRUE(Content(dir / "out-invalid") == Content(dir / "whole-invalid"));
   });
 }
 

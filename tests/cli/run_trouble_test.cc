@@ -35,7 +35,7 @@ namespace {
 using Random = std::mt19937_64;
 using Outputs = std::map<std::string, std::string>;
 
-constexpr const char* kOutputs[] = {"output", "late", "bad", "open", "stats"};
+constexpr const char* kOutputs[] = {"output", "late", "invalid", "open", "stats"};
 
 constexpr const char* kCommands[] = {
     "fold --key k --quiet 20s --reorder 3s --allowed-lateness 5s --merge 'n=count()' "
@@ -56,7 +56,7 @@ constexpr const char* kCommands[] = {
 
 enum class Format { kNdjson, kCsv, kLogfmt };
 
-// Lines of events, some of them late, bad or there before, as they come.
+// Lines of events, some of them late, invalid or there before, as they come.
 class LogDraw {
  public:
   LogDraw(Random& random, Format format) : random_(random), format_(format) {}
@@ -67,7 +67,7 @@ class LogDraw {
   std::string Lines(int count) {
     std::string lines;
     for (int i = 0; i < count; ++i) {
-      if (OneIn(100)) lines += Bad();
+      if (OneIn(100)) lines += Invalid();
       lines += Event();
     }
     return lines;
@@ -103,7 +103,7 @@ class LogDraw {
     return (format_ == Format::kNdjson ? "{" + line + "}" : line) + "\n";
   }
 
-  std::string Bad() {
+  std::string Invalid() {
     if (format_ == Format::kCsv) return "k1,m1,1,2,3,4,5,6,7\n";
     return format_ == Format::kLogfmt ? "k=k1 v=\"\n" : "nonsense\n";
   }

@@ -78,7 +78,7 @@ TEST(Selection, AnAnalysisIsThatOfTheSelectedLinesAlone) {
 TEST(Selection, SummarySaysHowManyLinesAreExcluded) {
   const Finished r = RunToEnd(Pleat("fold --key k --quiet 1m --time t --where k=a"),
                               At(0, "a") + At(1, "b") + At(2, "c"));
-  EXPECT_THAT(r.err, HasSubstr("lines          3  0 bad, 0 late, 0 refused, 2 excluded\n"));
+  EXPECT_THAT(r.err, HasSubstr("lines          3  0 invalid, 0 late, 0 over limit, 2 excluded\n"));
   EXPECT_EQ(r.code, 0);
 }
 

@@ -14,7 +14,7 @@ struct Left {
   std::string out;
   std::string err;
   std::string stats;
-  std::string bad;
+  std::string invalid;
   std::string late;
 
   friend bool operator==(const Left&, const Left&) = default;
@@ -25,29 +25,33 @@ Left LeftBy(const std::string& more, const std::string& threads) {
   TemporaryDirectory dir;
   const Finished r = RunToEnd(
       Pleat("fold --key k --quiet 20s --time t --time-unit s --merge 'v=set(v)' --quiet-summary"
-            " --allowed-lateness 1d --bad " +
-            (dir / "bad") + " --late " + (dir / "late") + " --stats " + (dir / "stats") +
+            " --allowed-lateness 1d --invalid " +
+            (dir / "invalid") + " --late " + (dir / "late") + " --stats " + (dir / "stats") +
             " --threads " + threads + " " + more));
-  return {
-      r.code, r.out, r.err, Content(dir / "stats"), Content(dir / "bad"), Content(dir / "late")};
+  return {r.code,
+          r.out,
+          r.err,
+          Content(dir / "stats"),
+          Content(dir / "invalid"),
+          Content(dir / "late")};
 }
 
 // Some megabytes, so that there are many blocks. Every kind of line, and long ones, anywhere.
-std::string HostileInput(uint64_t seed, size_t bad_in_a_thousand) {
-  static constexpr std::string_view kBad[] = {"{\"k\":\"open",
-                                              "{}",
-                                              "x",
-                                              "{\"k\":1,\"k\":1,\"t\":1}",
-                                              "{\"k\":\"\x80\",\"t\":1}",
-                                              "{\"k\":1,\n\"t\":1}",
-                                              "{\"k\":1,\"t\":1}{}",
-                                              "{\"k\":[1],\"t\":1}",
-                                              "\"",
-                                              "\\"};
+std::string HostileInput(uint64_t seed, size_t invalid_in_a_thousand) {
+  static constexpr std::string_view kInvalid[] = {"{\"k\":\"open",
+                                                  "{}",
+                                                  "x",
+                                                  "{\"k\":1,\"k\":1,\"t\":1}",
+                                                  "{\"k\":\"\x80\",\"t\":1}",
+                                                  "{\"k\":1,\n\"t\":1}",
+                                                  "{\"k\":1,\"t\":1}{}",
+                                                  "{\"k\":[1],\"t\":1}",
+                                                  "\"",
+                                                  "\\"};
   std::mt19937_64 random(seed);
   std::string text;
   for (int i = 0; i < 60'000; ++i) {
-    if (random() % 1000 < bad_in_a_thousand) text += kBad[random() % std::size(kBad)];
+    if (random() % 1000 < invalid_in_a_thousand) text += kInvalid[random() % std::size(kInvalid)];
     if (random() % 20'000 == 0) text += std::string(1'000'000 + random() % 200'000, 'x');
     if (random() % 50 == 0) text += random() % 2 == 0 ? "\n" : " \r\n";
     const int at = i / 10 - static_cast<int>(random() % 50 == 0 ? random() % 100 : 0) + 1000;
@@ -99,25 +103,25 @@ TEST(PleatThreads, DoNotShowInHostileInput) {
 // The lines that messages name are noted by one thread and asked for by another.
 TEST(PleatThreads, DoNotShowInOtherFormats) {
   const Left json = ExpectThreadsDoNotShow("--input json", HostileInput(8, 1));
-  EXPECT_NE(json.bad, "");
+  EXPECT_NE(json.invalid, "");
   std::mt19937_64 random(9);
   std::string csv = "k,t,v\n";
   std::string logfmt;
   for (int i = 0; i < 100'000; ++i) {
     const std::string k = std::to_string(random() % 500);
     const std::string t = std::to_string(1000 + i / 10);
-    const bool bad = random() % 10'000 == 0;
+    const bool invalid = random() % 10'000 == 0;
     csv.append(k).append(",").append(t).append(random() % 10 == 0 ? ",\"two\nlines\"" : ",1");
-    csv += bad ? "x,\n" : "\n";
-    logfmt.append("k=").append(k).append(" t=").append(t).append(bad ? " v=\"\n" : " v=1\n");
+    csv += invalid ? "x,\n" : "\n";
+    logfmt.append("k=").append(k).append(" t=").append(t).append(invalid ? " v=\"\n" : " v=1\n");
   }
-  EXPECT_NE(ExpectThreadsDoNotShow("--input csv", csv).bad, "");
-  EXPECT_NE(ExpectThreadsDoNotShow("--input logfmt", logfmt).bad, "");
+  EXPECT_NE(ExpectThreadsDoNotShow("--input csv", csv).invalid, "");
+  EXPECT_NE(ExpectThreadsDoNotShow("--input logfmt", logfmt).invalid, "");
 }
 
 TEST(PleatThreads, DoNotShowInWhereARunStops) {
-  ExpectThreadsDoNotShow("--on-bad fail", HostileInput(3, 0) + "{}\n" + HostileInput(4, 10));
-  ExpectThreadsDoNotShow("--on-bad fail --future-limit 1h",
+  ExpectThreadsDoNotShow("--on-invalid fail", HostileInput(3, 0) + "{}\n" + HostileInput(4, 10));
+  ExpectThreadsDoNotShow("--on-invalid fail --future-limit 1h",
                          HostileInput(5, 0) + "{\"k\":1,\"t\":99999999}\n" + HostileInput(6, 0));
 }
 

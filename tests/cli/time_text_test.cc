@@ -111,7 +111,7 @@ TEST(TimeText, ADocumentStatesZoneAndFormat) {
   EXPECT_EQ(again.out, printed.out);
 }
 
-TEST(TimeText, ALineWhoseTimeIsOfNoFormIsBad) {
+TEST(TimeText, ALineWhoseTimeIsOfNoFormIsInvalid) {
   const std::pair<const char*, const char*> cases[] = {
       {R"("soon")", R"("soon" is not of a known form: state it with --time-format)"},
       {R"("2015-02-30 00:00:00")",

@@ -115,7 +115,7 @@ TEST(UnusableInput, AnythingElseIsLeftToTheReasons) {
   }
 }
 
-TEST(UnusableInput, FirstInputWithBadLinesIsTheOneThatIsNamed) {
+TEST(UnusableInput, FirstInputWithInvalidLinesIsTheOneThatIsNamed) {
   UnusableInput input;
   input.Add("a.csv", "user,time");
   input.Add("b.json", "{");

@@ -43,7 +43,7 @@ TEST(WindowUsage, DurationWithoutEndIsCalledInf) {
   ExpectUsageError("window --key s --member m --ttl forever", "or inf)");
 }
 
-TEST(WindowUsage, EveryBadValueNamesItsOption) {
+TEST(WindowUsage, EveryInvalidValueNamesItsOption) {
   const std::pair<const char*, const char*> wrong[] = {
       {"--key", "a..b"},         {"--member", "x="},        {"--ttl", "5x"},
       {"--ttl", "=-5s"},         {"--ttl-path", "a..b"},    {"--refresh", "never"},
@@ -96,7 +96,8 @@ TEST(WindowSpec, DocumentSaysTheSameAsItsFlags) {
   const std::string flags =
       "--key 'page=p.id,/a~1b' --member who=u --ttl 1h30m --ttl 90m --ttl-path life "
       "--refresh replace --payload p --version v --remove-when 'a=1' --time t --time-unit ms "
-      "--reorder 5s --future-limit 1d --late late --idle 1s --on-bad fail --bad bad --strict "
+      "--reorder 5s --future-limit 1d --late late --idle 1s --on-invalid fail --invalid invalid "
+      "--strict "
       "--max-series 5 --max-members 7 --max-memory 1M --on-limit drop --output out --open open "
       "--stats - --quiet-summary --threads 2 ";
   for (const std::string mode : {"--refreshes", "--every 5m --within 60s,1h --top 3"}) {
@@ -149,18 +150,18 @@ TEST(WindowFiles, OpenHoldsTheLiveMembersBySeriesAndStamp) {
                                              line(R"({"s":2,"m":"a")", "00:50", "01:50", "[1]"));
 }
 
-TEST(WindowFiles, LateAndBadLinesAreKeptAsTheyCame) {
+TEST(WindowFiles, LateAndInvalidLinesAreKeptAsTheyCame) {
   const TemporaryDirectory directory;
   const std::string late = "{\"s\":1, \"m\":1, \"t\":1}\n";
-  const RunResult r =
-      Window("--late " + (directory / "late") + " --bad " + (directory / "bad") + " --strict",
-             "{\"s\":1,\"m\":1,\"t\":100}\n" + late + "{\"m\":1}\n");
+  const RunResult r = Window(
+      "--late " + (directory / "late") + " --invalid " + (directory / "invalid") + " --strict",
+      "{\"s\":1,\"m\":1,\"t\":100}\n" + late + "{\"m\":1}\n");
   EXPECT_EQ(r.code, 1);
   EXPECT_EQ(Content(directory / "late"), late);
-  EXPECT_EQ(Content(directory / "bad"), "{\"m\":1}\n");
+  EXPECT_EQ(Content(directory / "invalid"), "{\"m\":1}\n");
 }
 
-TEST(WindowFiles, KeyOrMemberOfMoreThan64KiBIsBad) {
+TEST(WindowFiles, KeyOrMemberOfMoreThan64KiBIsInvalid) {
   const std::string longest(64 * 1024 - 2, 'x');  // and two quotes
   const auto line = [](const std::string& s, const std::string& m) {
     return "{\"s\":\"" + s + "\",\"m\":\"" + m + "\",\"t\":1}\n";
@@ -182,9 +183,9 @@ TEST(WindowFiles, WithoutAUsableLineThereIsNoOutput) {
       << r.err;
 }
 
-TEST(WindowFiles, OnBadFailStopsThere) {
+TEST(WindowFiles, OnInvalidFailStopsThere) {
   const RunResult r =
-      Window("--on-bad fail", "{\"s\":1,\"m\":1,\"t\":1}\n{}\n{\"s\":2,\"m\":1,\"t\":1}\n");
+      Window("--on-invalid fail", "{\"s\":1,\"m\":1,\"t\":1}\n{}\n{\"s\":2,\"m\":1,\"t\":1}\n");
   EXPECT_EQ(r.code, 1);
   EXPECT_EQ(Stat(r, "lines"), 2);
 }
@@ -205,7 +206,7 @@ TEST(WindowLimits, MemoryRefusesOrDrops) {
   const RunResult refused = Window("--payload p --max-memory 20Ki", input);
   EXPECT_EQ(refused.code, 1);
   EXPECT_NE(refused.err.find("event refused: --max-memory 20480 reached"), std::string::npos);
-  EXPECT_GT(Stat(refused, "refused"), 100);
+  EXPECT_GT(Stat(refused, "over_limit"), 100);
   EXPECT_GT(Stat(refused, "live"), 30);
 
   const RunResult dropped = Window("--payload p --max-memory 20Ki --on-limit drop", input);
@@ -236,28 +237,29 @@ TEST(WindowLimits, AJumpLeavesOutItsCountsAndSaysHowManyAndWhere) {
   EXPECT_EQ(far.err,
             "<stdin>:3: time moves at once from 1970-01-01T00:00:02.000000Z to "
             "1970-01-12T13:46:43.000000Z: the counts at 1,000,001 multiples of --every 1s are left "
-            "out; if the stamp is wrong, --future-limit makes the line a bad one\n");
+            "out; if the stamp is wrong, --future-limit makes the line an invalid one\n");
   EXPECT_EQ(Stat(far, "events"), 4);
 
   // Nor does it matter how far time moves while nobody is there.
   const RunResult empty = Window("--ttl 5s --every 1s", at(2) + at(99'999'999'999));
   EXPECT_EQ(empty.code, 0) << empty.err;
   EXPECT_EQ(std::count(empty.out.begin(), empty.out.end(), '\n'), 4);
-  const RunResult bad =
+  const RunResult invalid =
       Window("--ttl inf --every 1s --future-limit 1h", at(2) + at(kMost + 3) + at(4));
-  EXPECT_EQ(bad.code, 0);
-  EXPECT_EQ(Stat(bad, "bad"), 1);
+  EXPECT_EQ(invalid.code, 0);
+  EXPECT_EQ(Stat(invalid, "invalid"), 1);
   if (kSanitized) return;  // too slow for a million lines
   const RunResult most = Window("--ttl inf --every 1s --output /dev/null", at(2) + at(kMost + 2));
   EXPECT_EQ(most.code, 0) << most.err;
 }
 
 TEST(WindowSummary, StatsHaveTheirMembersInTheOrderOfTheManual) {
-  EXPECT_EQ(Window("", "").stats,
-            "{\"lines\":0,\"events\":0,\"bad\":0,\"added\":0,\"refreshed\":0,\"updated\":0,"
-            "\"unchanged\":0,\"duplicate\":0,\"conflict\":0,\"late\":0,\"tombstoned\":0,"
-            "\"refused\":0,\"control\":0,\"expired\":0,\"removed\":0,\"replaced\":0,\"dropped\":0,"
-            "\"live\":0,\"changes\":0,\"first_stamp\":null,\"last_stamp\":null}");
+  EXPECT_EQ(
+      Window("", "").stats,
+      "{\"lines\":0,\"events\":0,\"invalid\":0,\"added\":0,\"refreshed\":0,\"updated\":0,"
+      "\"unchanged\":0,\"duplicate\":0,\"conflict\":0,\"late\":0,\"tombstoned\":0,"
+      "\"over_limit\":0,\"control\":0,\"expired\":0,\"removed\":0,\"replaced\":0,\"dropped\":0,"
+      "\"live\":0,\"changes\":0,\"first_stamp\":null,\"last_stamp\":null}");
 }
 
 TEST(WindowSummary, SaysWhatBecameOfLinesAndMembers) {
@@ -265,7 +267,7 @@ TEST(WindowSummary, SaysWhatBecameOfLinesAndMembers) {
                               "{\"s\":1,\"m\":1,\"t\":1500000000}\n"
                               "{\"s\":1,\"m\":2,\"t\":1500000100}\n"
                               "{\"s\":1,\"m\":2,\"t\":1500000101,\"g\":1}\n");
-  EXPECT_NE(r.err.find("lines          3  0 bad, 0 late, 0 refused, 1 that remove\n"
+  EXPECT_NE(r.err.find("lines          3  0 invalid, 0 late, 0 over limit, 1 that remove\n"
                        "members        2  added; 1 expired, 1 removed, 0 live\n"
                        "output         4  written\n"
                        "took "),

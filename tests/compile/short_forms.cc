@@ -22,7 +22,7 @@ void Mark(Folder& folder, pleat::LiveWindow<>& window, pleat::RollupCounter& cou
   counter.AddBatch({}, {}, {}, {.source = 7, .offset = 1'000});
   folder.FoldBatch({}, {}, {}, {});
   folder.FoldBatch({}, {}, {}, std::nullopt);
-  folder.FoldBatch({}, {}, {}, pleat::SourceMark{.source = 7, .offset = 1'000});
+  folder.FoldBatch({}, {}, {}, pleat::SourcePosition{.source = 7, .offset = 1'000});
 }
 
 void Listen(const Folder& folder, const pleat::LiveWindow<>& window,

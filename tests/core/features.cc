@@ -254,7 +254,7 @@ std::vector<std::string> Features::Pop(size_t max) {
 // Groups that are due but not visited may be counted on one side and not on the other; events may not.
 void Features::Compare() {
   const auto events = [](const Ledger& l) {
-    return std::tuple(l.events, l.opened, l.folded, l.late, l.future, l.refused, l.duplicate,
+    return std::tuple(l.events, l.opened, l.folded, l.late, l.future, l.over_limit, l.duplicate,
                       l.conflict, l.corrected, l.late_folded);
   };
   for (Side& side : sides_) {

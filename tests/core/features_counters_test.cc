@@ -189,7 +189,7 @@ TEST_F(CounterFeatures, SeveralResolutionsCountOneStream) {
 }
 
 TEST_F(CounterFeatures, ARetryOfWhatWasCountedIsADuplicateHoweverLate) {
-  Open({.windows = {1min}, .allowed_lateness = 10s});  // ten times that is the answer horizon
+  Open({.windows = {1min}, .allowed_lateness = 10s});  // ten times that is the deduplication window
   EXPECT_EQ(Add({{"a", 1, 0s, "x"}, {"a", 1, 0s, "x"}, {"b", 1, 0s, "x"}}),
             "added duplicate added");
   Advance(100s);  // its window is frozen long since
@@ -206,7 +206,7 @@ TEST_F(CounterFeatures, AnIdWithAnotherDeltaIsAConflict) {
 }
 
 TEST_F(CounterFeatures, LateMeansNeverCountedAndLateUnknownThatNobodyKnows) {
-  Open({.windows = {1min}, .allowed_lateness = 10s, .answer_horizon = 50s});
+  Open({.windows = {1min}, .allowed_lateness = 10s, .deduplication_window = 50s});
   EXPECT_EQ(Add({{"a", 1, 0s, "x"}}), "added");
   Advance(50s);
   EXPECT_EQ(Add({{"a", 1, 0s, "x"}, {"a", 1, 0s, "y"}}), "duplicate late");
@@ -284,7 +284,7 @@ TEST_F(CounterFeatures, TopIsTheLargestOfOneWindow) {
 TEST_F(CounterFeatures, AtALimitAnEventIsRefused) {
   Open({.windows = {1min}, .allowed_lateness = 10s, .forget_after = 0s, .limits = {.max_keys = 1}});
   EXPECT_EQ(Add({{"a", 1, 0s}, {"b", 1, 0s}, {"a", 1, 1s}}), "added over_limit added");
-  EXPECT_EQ(ledger().refused, 1u);
+  EXPECT_EQ(ledger().over_limit, 1u);
   AdvanceOnly(70s);  // the first one is due to be forgotten
   EXPECT_EQ(Add({{"b", 1, 60s}}), "added");
 
@@ -306,7 +306,7 @@ TEST_F(CounterFeatures, BytesStayWithinTheirLimit) {
     ASSERT_LE(counter().sizes().bytes, 64u * 1024);
   }
   EXPECT_GT(refused, 0u);
-  EXPECT_EQ(ledger().refused_for_bytes, refused);
+  EXPECT_EQ(ledger().over_byte_limit, refused);
 }
 
 TEST_F(CounterFeatures, ACounterIsForgottenWhenNothingHasComeForLong) {
@@ -333,8 +333,8 @@ TEST_F(CounterFeatures, OpenNamesTheOptionThatIsOutOfRange) {
   EXPECT_THAT(says({.windows = {1min}}), HasSubstr("allowed_lateness"));
   EXPECT_THAT(says({.windows = {1min}, .allowed_lateness = 10s, .margin = -1s}),
               HasSubstr("margin"));
-  EXPECT_THAT(says({.windows = {1min}, .allowed_lateness = 10s, .answer_horizon = 9s}),
-              HasSubstr("answer_horizon"));
+  EXPECT_THAT(says({.windows = {1min}, .allowed_lateness = 10s, .deduplication_window = 9s}),
+              HasSubstr("deduplication_window"));
   EXPECT_THAT(
       says({.windows = {1min}, .allowed_lateness = 10s, .retention = 2h, .forget_after = 1h}),
       HasSubstr("forget_after"));

@@ -35,13 +35,13 @@ TEST_F(Features, LedgerAddsUp) {
                   {too_long, 1, 0s, {.id = "1"}}}),
             "opened duplicate conflict folded opened over_limit future over_limit");
   EXPECT_EQ(Columns(),
-            "events 8 opened 2 folded 1 future 1 refused 2 duplicate 1 conflict 1 "
+            "events 8 opened 2 folded 1 future 1 over_limit 2 duplicate 1 conflict 1 "
             "partial 2 open 2 ready 2");
   Advance(4s);  // a partial of a; b has said all it has
   EXPECT_TRUE(Cancel("b"));
   EXPECT_EQ(Fold({{"a", 3, 5s, {.id = "3"}}}), "folded");  // the third: closed
   EXPECT_EQ(Columns(),
-            "events 9 opened 2 folded 2 future 1 refused 2 duplicate 1 conflict 1 closed 1 "
+            "events 9 opened 2 folded 2 future 1 over_limit 2 duplicate 1 conflict 1 closed 1 "
             "cancelled 1 partial 3 ready 4");
   Advance(30s);
   EXPECT_EQ(
@@ -50,9 +50,10 @@ TEST_F(Features, LedgerAddsUp) {
   EXPECT_THAT(Pop(), ElementsAre("a [1] leading 0 0 0 r1+", "b [1] leading 2 2 0 r1+",
                                  "a [1 2] partial 0 1 4 r2+", "a [1 2 3] max_events 0 5 4 r3",
                                  "d [1] leading 10 10 30 r1+", "e [1] leading 30 30 30 r1+"));
-  EXPECT_EQ(Columns(),
-            "events 12 opened 4 folded 2 late 1 future 1 refused 2 duplicate 1 conflict 1 closed 2 "
-            "cancelled 1 silent 1 partial 5 popped 6 open 1");
+  EXPECT_EQ(
+      Columns(),
+      "events 12 opened 4 folded 2 late 1 future 1 over_limit 2 duplicate 1 conflict 1 closed 2 "
+      "cancelled 1 silent 1 partial 5 popped 6 open 1");
 
   // What was not counted: an event that came after the end.
   Stop();
@@ -79,7 +80,7 @@ TEST_F(Features, LedgersAddUpColumnByColumn) {
              .folded = 1,
              .late = 1,
              .future = 1,
-             .refused = 1,
+             .over_limit = 1,
              .duplicate = 1,
              .conflict = 1,
              .corrected = 1,
@@ -95,7 +96,7 @@ TEST_F(Features, LedgersAddUpColumnByColumn) {
   EXPECT_EQ(sum.events, 16u);
   for (uint64_t Ledger::* column :
        {&Ledger::events, &Ledger::opened, &Ledger::folded, &Ledger::late, &Ledger::future,
-        &Ledger::refused, &Ledger::duplicate, &Ledger::conflict, &Ledger::corrected,
+        &Ledger::over_limit, &Ledger::duplicate, &Ledger::conflict, &Ledger::corrected,
         &Ledger::closed, &Ledger::cancelled, &Ledger::silent, &Ledger::partial, &Ledger::popped,
         &Ledger::open, &Ledger::ready}) {
     Ledger wrong = sum;

@@ -44,8 +44,8 @@ TEST_F(Features, LimitOnGroupsRefuses) {
   Advance(16s);
   EXPECT_EQ(Fold({{"d", 6, 20s}}), "opened");
   EXPECT_THAT(Pop(), ElementsAre("b [2] quiet 5 5 15", "a [1 4] quiet 0 6 16"));
-  EXPECT_EQ(ledger().refused, 4u);
-  EXPECT_EQ(ledger().refused_for_bytes, 0u);
+  EXPECT_EQ(ledger().over_limit, 4u);
+  EXPECT_EQ(ledger().over_byte_limit, 0u);
 }
 
 TEST_F(Features, LimitOnGroupsRefusesEverythingThatAnEventWouldHaveDone) {
@@ -98,7 +98,7 @@ TEST_F(Features, LimitOnGroupsEmitsOldest) {
   EXPECT_EQ(Fold({{"b", 4, 7s}, {"d", 5, 7s}, {"e", 6, 8s}}), "folded opened opened");
   EXPECT_THAT(Pop(), ElementsAre("c [3] limit 6 6 0", "b [2 4] limit 5 7 0"));
   EXPECT_EQ(sizes().open_groups, 2u);
-  EXPECT_EQ(ledger().refused, 0u);
+  EXPECT_EQ(ledger().over_limit, 0u);
 
   // Overtaken ones among them, which have closed already, at their deadline.
   Open(two);
@@ -271,7 +271,7 @@ TEST_F(Features, LimitOnBytesRefusesNewIds) {
     EXPECT_LE(folder.sizes().bytes, kMiB);
   } while (outcome == FoldOutcome::kFolded && ids < 1'000'000);
   EXPECT_EQ(outcome, FoldOutcome::kOverLimit);
-  EXPECT_EQ(folder.ledger().refused, 1u);
+  EXPECT_EQ(folder.ledger().over_limit, 1u);
   EXPECT_EQ(folder.Peek("a")->count, ids);
   EXPECT_EQ(fold(0, 0s), FoldOutcome::kDuplicate);
   EXPECT_EQ(fold(ids, 0s), FoldOutcome::kOverLimit);  // a refused one is not remembered
@@ -303,7 +303,7 @@ TEST_F(Features, LimitOnBytesEmitsOldest) {
   while (i < 6000 && Fold({{LongKey(i), i, i * 1ms}}) == "opened") ++i;
   EXPECT_LT(i, 6000);
   EXPECT_LE(sizes().bytes, kMiB);
-  EXPECT_EQ(ledger().refused, 1u);
+  EXPECT_EQ(ledger().over_limit, 1u);
   EXPECT_GT(Pop().size(), 0u);
   EXPECT_EQ(Fold({{LongKey(i), i, i * 1ms}}), "opened");
 }
@@ -354,7 +354,7 @@ TEST_F(Features, LimitOnBytesEmitsForTheEventThatNeedsTheRoom) {
   // That is so for who pops.
   EXPECT_EQ(folder.Fold("a", {1}, kT0), FoldOutcome::kOpened);
   EXPECT_EQ(folder.Fold("b", {1}, kT0), FoldOutcome::kOverLimit);
-  EXPECT_EQ(folder.ledger().refused_for_bytes, 1u);
+  EXPECT_EQ(folder.ledger().over_byte_limit, 1u);
   EXPECT_EQ(folder.Pop(10).size(), 1u);
   EXPECT_EQ(folder.Fold("b", {1}, kT0), FoldOutcome::kOpened);
 
@@ -424,7 +424,7 @@ TEST_F(Features, LimitOnBytesLeavesOutWhatWaits) {
       last = Fold({{LongKey(3'000 + i), i, 30'000s}});
     }
     EXPECT_EQ(last, on_limit == OnLimit::kRefuse ? "over_limit" : "opened");
-    EXPECT_EQ(ledger().refused_for_bytes, on_limit == OnLimit::kRefuse ? 1u : 0u);
+    EXPECT_EQ(ledger().over_byte_limit, on_limit == OnLimit::kRefuse ? 1u : 0u);
   }
 }
 
@@ -440,7 +440,7 @@ TEST_F(Features, LimitOnBytesRefusesCorrections) {
   EXPECT_LE(sizes().bytes, kMiB);
   EXPECT_EQ(Fold({{LongKey(late), 1, 0s}}), "over_limit");
   EXPECT_EQ(ledger().corrected, static_cast<uint64_t>(late));
-  EXPECT_EQ(ledger().refused, 2u);
+  EXPECT_EQ(ledger().over_limit, 2u);
   EXPECT_EQ(Pop().size(), static_cast<size_t>(late));
   EXPECT_EQ(Fold({{LongKey(late), 1, 0s}}), "corrected");
 }
@@ -461,7 +461,7 @@ TEST_F(Features, KeyTooLong) {
     EXPECT_FALSE(Flush(too_long));
     EXPECT_FALSE(Cancel(too_long));
     EXPECT_TRUE(Cancel(longest));
-    EXPECT_EQ(Columns(), "events 6 opened 3 refused 3 cancelled 1 open 2");
+    EXPECT_EQ(Columns(), "events 6 opened 3 over_limit 3 cancelled 1 open 2");
   }
 }
 

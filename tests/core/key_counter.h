@@ -63,7 +63,7 @@ class KeyCountBook final : public OutboxBook {
     return FoldOutcome::kOpened;
   }
   FoldOutcome Refuse(FoldOutcome why, const Instant&) noexcept {
-    ++ledger_.events, ++(why == FoldOutcome::kFuture ? ledger_.future : ledger_.refused);
+    ++ledger_.events, ++(why == FoldOutcome::kFuture ? ledger_.future : ledger_.over_limit);
     return why;
   }
 

@@ -134,7 +134,7 @@ TEST_F(BoundedMemory, AFloodOfKeysStaysBelowTheLimitOnGroups) {
   EXPECT_LE(counted(), 100'000 * 200u);
   const Ledger ledger = folder_->ledger();
   EXPECT_EQ(ledger.events, 3'000'000u);
-  EXPECT_EQ(ledger.refused, 3'000'000u - folder_->sizes().open_groups);
+  EXPECT_EQ(ledger.over_limit, 3'000'000u - folder_->sizes().open_groups);
 }
 
 TEST_F(BoundedMemory, AFloodOfKeysStaysBelowTheLimitOnBytes) {
@@ -167,7 +167,7 @@ TEST_F(BoundedMemory, WhatIsRefusedLeavesNoTrace) {
     for (; n < 6'000'000; ++n) refused += Fold(n, 1s) == FoldOutcome::kOverLimit;
     EXPECT_LT(ResidentBytes(), resident + kMiB);
     EXPECT_EQ(refused, 5'000'000u);
-    EXPECT_EQ(folder_->ledger().refused, ledger.refused + refused);
+    EXPECT_EQ(folder_->ledger().over_limit, ledger.over_limit + refused);
     EXPECT_EQ(folder_->sizes(), sizes);
   }
 }
@@ -206,8 +206,8 @@ TEST_F(BoundedMemory, WhoDoesNotPopMeetsTheLimitAllTheSame) {
     if (n % 100'000 == 0) ExpectBounded();
   }
   ExpectBounded();
-  EXPECT_GT(folder_->ledger().refused, 1'500'000u);
-  EXPECT_EQ(held(), 2'000'000u - folder_->ledger().refused);
+  EXPECT_GT(folder_->ledger().over_limit, 1'500'000u);
+  EXPECT_EQ(held(), 2'000'000u - folder_->ledger().over_limit);
 }
 
 TEST_F(BoundedMemory, IdsAreCountedAndForgottenAsTimePasses) {

@@ -177,19 +177,19 @@ TEST(Snapshot, ASourceThatIsReadAgainIsFoldedOnce) {
   const std::vector<KeyedEvent<Amount>> batch =
       BatchOf({"ann", "ben", "cid", "dan", "eve", "fay", "gus", "hal"});
   Service before;
-  before.totals.FoldBatch(batch, {}, {}, SourceMark{.source = 7, .offset = 100});
-  EXPECT_EQ(before.engine->SourceMarkOf(7, 0), 108u);
-  EXPECT_EQ(before.engine->SourceMarkOf(8, 0), 0u);
+  before.totals.FoldBatch(batch, {}, {}, SourcePosition{.source = 7, .offset = 100});
+  EXPECT_EQ(before.engine->SourcePositionOf(7, 0), 108u);
+  EXPECT_EQ(before.engine->SourcePositionOf(8, 0), 0u);
   const std::string snapshot = before.Snapshot();
-  before.totals.FoldBatch(batch, {}, {}, SourceMark{.source = 7, .offset = 108});
+  before.totals.FoldBatch(batch, {}, {}, SourcePosition{.source = 7, .offset = 108});
   Service after;
   ASSERT_TRUE(after.Restore(snapshot).ok());
-  EXPECT_EQ(after.engine->SourceMarkOf(7, 3), 108u);
-  // From before the mark: the first half was taken.
+  EXPECT_EQ(after.engine->SourcePositionOf(7, 3), 108u);
+  // From before the position: the first half was taken.
   std::vector<KeyedEvent<Amount>> again = BatchOf({"ann", "ben", "cid", "dan"});
   std::vector<FoldOutcome> outcomes(4);
-  const SourceMark mark{.source = 7, .offset = 106};
-  const FoldCounts counts = after.totals.FoldBatch(again, outcomes, {}, mark);
+  const SourcePosition position{.source = 7, .offset = 106};
+  const FoldCounts counts = after.totals.FoldBatch(again, outcomes, {}, position);
   EXPECT_EQ(counts.replayed, 2u);
   EXPECT_EQ(counts.folded, 2u);
   EXPECT_THAT(outcomes, ElementsAre(FoldOutcome::kReplayed, FoldOutcome::kReplayed,
@@ -200,25 +200,25 @@ TEST(Snapshot, ASourceThatIsReadAgainIsFoldedOnce) {
 TEST(Snapshot, EachRangeOfPartitionsHasItsOwnMarks) {
   const std::vector<KeyedEvent<Amount>> batch =
       BatchOf({"ann", "ben", "cid", "dan", "eve", "fay", "gus", "hal"});
-  const SourceMark mark{.source = 1, .offset = 0};
+  const SourcePosition position{.source = 1, .offset = 0};
   Service service;
-  const FoldCounts first = service.totals.FoldBatch(batch, {}, {0, 2}, mark);
-  EXPECT_EQ(service.engine->SourceMarkOf(1, 1), 8u);
-  EXPECT_EQ(service.engine->SourceMarkOf(1, 2), 0u);
+  const FoldCounts first = service.totals.FoldBatch(batch, {}, {0, 2}, position);
+  EXPECT_EQ(service.engine->SourcePositionOf(1, 1), 8u);
+  EXPECT_EQ(service.engine->SourcePositionOf(1, 2), 0u);
   Service after;
   ASSERT_TRUE(after.Restore(service.Snapshot()).ok());
-  const FoldCounts all = after.totals.FoldBatch(batch, {}, {}, mark);
+  const FoldCounts all = after.totals.FoldBatch(batch, {}, {}, position);
   EXPECT_EQ(all.replayed, first.opened);
   EXPECT_EQ(all.opened + all.replayed, 8u);
-  EXPECT_EQ(after.engine->SourceMarkOf(1, 2), 8u);
+  EXPECT_EQ(after.engine->SourcePositionOf(1, 2), 8u);
 }
 
 TEST(Snapshot, WhatTheStoppedEngineRefusedIsNotMarked) {
   const std::vector<KeyedEvent<Amount>> batch = BatchOf({"ann", "ben"});
   Service service;
   service.engine->Stop();
-  EXPECT_EQ(service.totals.FoldBatch(batch, {}, {}, SourceMark{1, 0}).stopped, 2u);
-  EXPECT_EQ(service.engine->SourceMarkOf(1, 0), 0u);
+  EXPECT_EQ(service.totals.FoldBatch(batch, {}, {}, SourcePosition{1, 0}).stopped, 2u);
+  EXPECT_EQ(service.engine->SourcePositionOf(1, 0), 0u);
 }
 
 // --- What does not fit
@@ -383,7 +383,8 @@ TEST(Snapshot, ARefusedOneLeavesCollectionsTheirNumbers) {
 
 TEST(Snapshot, OneThatWasCheckedAndGivenUpLeavesNothing) {
   Service before;
-  before.totals.FoldBatch(BatchOf({"ann", "ben"}), {}, {}, SourceMark{.source = 7, .offset = 100});
+  before.totals.FoldBatch(BatchOf({"ann", "ben"}), {}, {},
+                          SourcePosition{.source = 7, .offset = 100});
   const std::string snapshot = before.Snapshot();
   Service after;
   {
@@ -391,7 +392,7 @@ TEST(Snapshot, OneThatWasCheckedAndGivenUpLeavesNothing) {
     auto restore = Restore::Begin(*after.engine, source).value();
     ASSERT_TRUE(restore->Check().ok());
   }
-  EXPECT_EQ(after.engine->SourceMarkOf(7, 0), 0u);
+  EXPECT_EQ(after.engine->SourcePositionOf(7, 0), 0u);
   EXPECT_EQ(after.totals.ledger(), Ledger());
   EXPECT_TRUE(after.Restore(snapshot).ok());
 }

@@ -135,7 +135,7 @@ class Life : public SmallService {
   std::string Look() const {
     FieldWriter out;
     notes.ledger().Stored(out);
-    out(engine->now(), Mark());
+    out(engine->now(), Position());
     std::vector<OpenGroup<Notes>> groups;
     ScanCursor cursor;
     while (notes.Scan(cursor, 100, groups)) {
@@ -219,7 +219,7 @@ class Life : public SmallService {
   // Reads what the sources have said, from where the engine stands, in the order of
   // the stamps; and time goes on with them, as it did.
   void ReadAll(const Outside& outside) {
-    uint64_t note = Mark();
+    uint64_t note = Position();
     uint64_t arrival = MembersMark();
     const auto next = [](const std::vector<EngineTime>& stamps, uint64_t i) {
       return i < stamps.size() ? stamps[i] : kEndOfTime;
@@ -241,7 +241,7 @@ class Life : public SmallService {
       batch.push_back({Keys()[i % kPartitions], at, {i}});
     }
     if (i == begin) return i;
-    notes.FoldBatch(batch, {}, {}, SourceMark{.source = kNotesSource, .offset = begin});
+    notes.FoldBatch(batch, {}, {}, SourcePosition{.source = kNotesSource, .offset = begin});
     return i;
   }
 
@@ -259,15 +259,15 @@ class Life : public SmallService {
       counts.push_back({series, at, {.delta = 1}});
     }
     if (i == begin) return i;
-    const SourceMark mark{.source = kArrivalsSource, .offset = begin};
-    members_->AddBatch(batch, {}, {}, mark);
-    plays_->AddBatch(counts, {}, {}, mark);
+    const SourcePosition position{.source = kArrivalsSource, .offset = begin};
+    members_->AddBatch(batch, {}, {}, position);
+    plays_->AddBatch(counts, {}, {}, position);
     return i;
   }
 
   uint64_t MembersMark() const {
-    return std::min(engine->SourceMarkOf(kArrivalsSource, 0),
-                    engine->SourceMarkOf(kArrivalsSource, 1));
+    return std::min(engine->SourcePositionOf(kArrivalsSource, 0),
+                    engine->SourcePositionOf(kArrivalsSource, 1));
   }
 
   void AckFirst(Outside& outside) {

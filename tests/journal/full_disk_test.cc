@@ -91,7 +91,7 @@ class FullDisk : public testing::Test {
 
   // Every event once, each in its group and in order.
   static void ExpectEvents(const SmallService& service, uint64_t count) {
-    EXPECT_EQ(service.Mark(), count);
+    EXPECT_EQ(service.Position(), count);
     EXPECT_EQ(service.notes.ledger().events, count);
     for (uint64_t key = 0; key < 5; ++key) {
       const auto group = service.notes.Peek("key " + std::to_string(key));
@@ -123,7 +123,7 @@ class FullDisk : public testing::Test {
       ExpectFull(*service, snapshot);
       service->Read(100);
     }
-    const uint64_t all = service->Mark();
+    const uint64_t all = service->Position();
     ExpectEvents(*service, all);
     service.reset();
 
@@ -165,7 +165,7 @@ class FullDisk : public testing::Test {
     for (service->Read(5);; service->Read(4'000)) {
       ASSERT_LT(snapshot, 100u) << "the disk is never full";
       if (!service->TakeSnapshot().ok()) break;
-      whole = service->Mark();
+      whole = service->Position();
       ++snapshot;
     }
     EXPECT_GT(snapshot, 2u);

@@ -72,7 +72,8 @@ std::string Seconds(EngineTime at) {
 std::string AnswersOf(EveryCollection& all) {
   std::string text = "time " + Seconds(all.engine().now()) + "\n";
   for (int i = 0; i < all.engine().partitions(); ++i) {
-    text += "mark " + std::to_string(all.engine().SourceMarkOf(EveryCollection::kSource, i)) + "\n";
+    text += "position " +
+            std::to_string(all.engine().SourcePositionOf(EveryCollection::kSource, i)) + "\n";
   }
   text += "sales: " + ShowColumns(all.sales().ledger()) + "\n";
   const RollupLedger plays = all.plays().ledger();

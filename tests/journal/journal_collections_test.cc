@@ -47,7 +47,7 @@ class JournalCollectionsTest : public testing::Test {
     SmallService service;
     const absl::StatusOr<Recovered> found = service.Recover(kPath, Options());
     ASSERT_TRUE(found.ok()) << found.status();
-    EXPECT_EQ(service.Mark(), 7u);
+    EXPECT_EQ(service.Position(), 7u);
     EXPECT_THAT(found->began_empty, IsEmpty());
   }
 
@@ -185,7 +185,7 @@ TEST_F(JournalCollectionsTest, AFolderThatIsClosedForGoodIsNamedToTheNextSnapsho
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_TRUE(found->snapshot.has_value());
   EXPECT_THAT(found->began_empty, ElementsAre("notes"));
-  EXPECT_EQ(next.Mark(), 0u);
+  EXPECT_EQ(next.Position(), 0u);
 }
 
 // Its name is there, and what it held is not.
@@ -272,7 +272,7 @@ TEST_F(TwoCollectionsTest, OneThatNobodyHasOpenedIsForgottenIfItIsNamed) {
         service.journal->Recover(*service.engine, {.drop = {"more", "nothing"}});
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_THAT(found->began_empty, IsEmpty());
-    EXPECT_EQ(service.Mark(), 7u);
+    EXPECT_EQ(service.Position(), 7u);
     EXPECT_THAT(service.notes.Peek("key 1")->state.numbers, ElementsAre(1, 6));
     CheckWhole(service.notes.any());
     ASSERT_TRUE(service.TakeSnapshot().ok());
@@ -360,7 +360,7 @@ TEST_F(JournalCollectionsTest, ASnapshotThatIsFoundIsOnTheDiskBeforeTheManifestS
   {
     SmallService service;
     ASSERT_TRUE(service.Recover(kPath, {.storage = &second, .identity = 5}).ok());
-    EXPECT_EQ(service.Mark(), 7u);
+    EXPECT_EQ(service.Position(), 7u);
   }
   EXPECT_TRUE(ManifestIn(second).kept);
   for (size_t call = 0; call <= second.calls(); ++call) {
@@ -395,7 +395,7 @@ TEST_F(JournalCollectionsTest, AManifestThatCannotSaySoFailsTheAttemptAndLosesNo
     EXPECT_EQ(FilesIn(storage, kPath).size(), 2u) << "at call " << call;
     SmallService next;
     ASSERT_TRUE(next.Recover(kPath, {.storage = &killed, .identity = 5}).ok());
-    EXPECT_EQ(next.Mark(), has_snapshot ? 7u : 0u) << "at call " << call;
+    EXPECT_EQ(next.Position(), has_snapshot ? 7u : 0u) << "at call " << call;
   }
 }
 

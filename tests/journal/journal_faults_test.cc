@@ -28,18 +28,18 @@ constexpr uint64_t kPowerLosses = 12;  // of each disk, drawn if there are more
 JournalOptions OnDisk(FaultyStorage& storage) { return {.storage = &storage, .identity = 5}; }
 
 // Where a restart from `disk` stands, once the process was killed there.
-uint64_t MarkAfterRestart(const FaultyStorage& disk) {
+uint64_t PositionAfterRestart(const FaultyStorage& disk) {
   FaultyStorage storage = disk;
   storage.SetCapacity(UINT64_MAX);
   SmallService service;
   const absl::StatusOr<Recovered> found = service.Recover(kFaultyPath, OnDisk(storage));
   EXPECT_TRUE(found.ok()) << found.status();
-  EXPECT_EQ(service.notes.ledger().events, service.Mark());
+  EXPECT_EQ(service.notes.ledger().events, service.Position());
   CheckWhole(service.notes.any());
   // It can go on.
   service.Read(1);
   EXPECT_TRUE(service.TakeSnapshot().ok());
-  return service.Mark() - 1;
+  return service.Position() - 1;
 }
 
 // The ways in which a call may fail.
@@ -89,16 +89,17 @@ void TakeWithFault(StorageFault fault) {
     EXPECT_EQ(state.bytes, bytes);
   }
   const auto kept = [&] { return taken.ok() ? AnyOf(Eq(8u), Eq(8u)) : AnyOf(Eq(5u), Eq(8u)); };
-  EXPECT_THAT(MarkAfterRestart(storage), kept());
-  ForEachPowerLoss(storage, kPowerLosses, fault.call,
-                   [&](const FaultyStorage& left) { EXPECT_THAT(MarkAfterRestart(left), kept()); });
+  EXPECT_THAT(PositionAfterRestart(storage), kept());
+  ForEachPowerLoss(storage, kPowerLosses, fault.call, [&](const FaultyStorage& left) {
+    EXPECT_THAT(PositionAfterRestart(left), kept());
+  });
   service.Read(4);
-  EXPECT_EQ(service.Mark(), 12u) << "folding goes on";
+  EXPECT_EQ(service.Position(), 12u) << "folding goes on";
   if (fault.for_good) return;
   EXPECT_TRUE(service.TakeSnapshot().ok());
   EXPECT_THAT(NamesIn(storage, kFaultyPath), ElementsAre("MANIFEST", "snapshot-3"));
   ForEachPowerLoss(storage, kPowerLosses, fault.call,
-                   [&](const FaultyStorage& left) { EXPECT_EQ(MarkAfterRestart(left), 12u); });
+                   [&](const FaultyStorage& left) { EXPECT_EQ(PositionAfterRestart(left), 12u); });
 }
 
 TEST(JournalFaults, EachErrorOfEachCallOfASnapshotLeavesTheOneBefore) {
@@ -137,11 +138,11 @@ TEST(JournalFaults, AFullDiskIsToldAndIsTriedAgain) {
     EXPECT_EQ(service.journal->state().last.code(), absl::StatusCode::kResourceExhausted);
     EXPECT_THAT(NamesIn(storage, kFaultyPath), ElementsAre("MANIFEST", "snapshot-1"));
   }
-  EXPECT_EQ(MarkAfterRestart(storage), 5u);
+  EXPECT_EQ(PositionAfterRestart(storage), 5u);
   storage.SetCapacity(UINT64_MAX);
   EXPECT_TRUE(service.TakeSnapshot().ok());
   EXPECT_TRUE(service.journal->state().last.ok());
-  EXPECT_EQ(MarkAfterRestart(storage), 8u);
+  EXPECT_EQ(PositionAfterRestart(storage), 8u);
 }
 
 // --- Opening and recovering
@@ -159,38 +160,40 @@ FaultyStorage DiskWithSnapshot() {
   return storage;
 }
 
-void RecoverWithFault(const FaultyStorage& disk, uint64_t mark, const StorageFault& fault) {
+void RecoverWithFault(const FaultyStorage& disk, uint64_t position, const StorageFault& fault) {
   FaultyStorage storage = disk;
   storage.Fail(fault);
   SmallService service;
   const absl::Status recovered = service.Recover(kFaultyPath, OnDisk(storage)).status();
   if (!recovered.ok()) {
-    EXPECT_EQ(service.Mark(), 0u) << "the engine is as it was";
+    EXPECT_EQ(service.Position(), 0u) << "the engine is as it was";
     EXPECT_EQ(service.notes.ledger(), Ledger());
   }
-  EXPECT_EQ(MarkAfterRestart(storage), mark);
-  ForEachPowerLoss(storage, kPowerLosses, fault.call,
-                   [&](const FaultyStorage& left) { EXPECT_EQ(MarkAfterRestart(left), mark); });
+  EXPECT_EQ(PositionAfterRestart(storage), position);
+  ForEachPowerLoss(storage, kPowerLosses, fault.call, [&](const FaultyStorage& left) {
+    EXPECT_EQ(PositionAfterRestart(left), position);
+  });
   // Once more with the same journal, and with the same engine.
   if (!recovered.ok() && service.journal != nullptr && !fault.for_good) {
     const absl::StatusOr<Recovered> again = service.journal->Recover(*service.engine);
     EXPECT_TRUE(again.ok()) << again.status();
   } else if (!recovered.ok()) {
     service.Read(2);
-    EXPECT_EQ(service.Mark(), 2u);
+    EXPECT_EQ(service.Position(), 2u);
     return;
   }
-  EXPECT_EQ(service.Mark(), mark);
-  EXPECT_EQ(service.notes.ledger().events, mark);
+  EXPECT_EQ(service.Position(), position);
+  EXPECT_EQ(service.notes.ledger().events, position);
   service.Read(2);
   if (fault.for_good) return;
   EXPECT_TRUE(service.TakeSnapshot().ok());
   EXPECT_EQ(NamesIn(storage, kFaultyPath).size(), 2u);
-  ForEachPowerLoss(storage, kPowerLosses, fault.call,
-                   [&](const FaultyStorage& left) { EXPECT_EQ(MarkAfterRestart(left), mark + 2); });
+  ForEachPowerLoss(storage, kPowerLosses, fault.call, [&](const FaultyStorage& left) {
+    EXPECT_EQ(PositionAfterRestart(left), position + 2);
+  });
 }
 
-void RecoverWithEachFault(const FaultyStorage& disk, uint64_t mark, size_t at_least) {
+void RecoverWithEachFault(const FaultyStorage& disk, uint64_t position, size_t at_least) {
   FaultyStorage storage = disk;
   SmallService service;
   ASSERT_TRUE(service.Recover(kFaultyPath, OnDisk(storage)).ok());
@@ -198,7 +201,7 @@ void RecoverWithEachFault(const FaultyStorage& disk, uint64_t mark, size_t at_le
   for (size_t call = 0; call < storage.calls(); ++call) {
     for (const StorageFault& fault : FaultsOf(call, storage.log()[call])) {
       SCOPED_TRACE(Words(fault, storage.log()[call]));
-      RecoverWithFault(disk, mark, fault);
+      RecoverWithFault(disk, position, fault);
       ++tried;
       if (testing::Test::HasFailure()) return;
     }

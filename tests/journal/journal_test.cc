@@ -62,7 +62,7 @@ TEST_P(JournalTest, ANewDirectoryBeginsEmpty) {
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_FALSE(found->snapshot.has_value());
   EXPECT_EQ(found->passed_over, "");
-  EXPECT_EQ(service.Mark(), 0u);
+  EXPECT_EQ(service.Position(), 0u);
   EXPECT_EQ(service.journal->state().taken, 0u);
   EXPECT_EQ(service.journal->state().bytes, 0u);
   EXPECT_THAT(Names(), ElementsAre("MANIFEST"));
@@ -87,7 +87,7 @@ TEST_P(JournalTest, ARestartStandsWhereTheNewestSnapshotStood) {
   ASSERT_TRUE(found.ok()) << found.status();
   ASSERT_TRUE(found->snapshot.has_value());
   EXPECT_EQ(found->snapshot->partitions, 2);
-  EXPECT_EQ(service.Mark(), 7u);
+  EXPECT_EQ(service.Position(), 7u);
   EXPECT_EQ(service.notes.ledger().events, 7u);
   EXPECT_THAT(service.notes.Peek("key 1")->state.numbers, ElementsAre(1, 6));
   EXPECT_EQ(service.journal->state().bytes, bytes) << "of the newest, also before one is taken";
@@ -121,7 +121,7 @@ TEST_P(JournalTest, OtherThreadsMayHelp) {
   };
   ASSERT_TRUE(service.journal->Recover(*service.engine, work).ok());
   EXPECT_TRUE(worked);
-  EXPECT_EQ(service.Mark(), 20u);
+  EXPECT_EQ(service.Position(), 20u);
 }
 
 TEST_P(JournalTest, ASnapshotComesAfterRecoveringAndRecoveringIsOnce) {
@@ -164,7 +164,7 @@ TEST_P(JournalTest, LeftoversDoNoHarmAndGo) {
   const absl::StatusOr<Recovered> found = Start(service);
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->passed_over, "");
-  EXPECT_EQ(service.Mark(), 3u);
+  EXPECT_EQ(service.Position(), 3u);
   EXPECT_THAT(Names(), ElementsAre("MANIFEST", "notes.txt", "snapshot-", "snapshot-007",
                                    "snapshot-1", "snapshot-18446744073709551615"));
   ASSERT_TRUE(service.TakeSnapshot().ok());
@@ -235,7 +235,7 @@ TEST(JournalFiles, ADirectoryThatGoesIsToldAndFoldingGoesOn) {
   EXPECT_EQ(service.journal->state().failed, 1u);
   EXPECT_EQ(service.journal->state().last, failed);
   service.Read(3);
-  EXPECT_EQ(service.Mark(), 9u);
+  EXPECT_EQ(service.Position(), 9u);
 }
 
 // --- Damage
@@ -260,7 +260,7 @@ class DamageTest : public testing::Test {
     const absl::Status refused = service.Recover(kPath, Options()).status();
     EXPECT_FALSE(refused.ok());
     EXPECT_EQ(FilesIn(storage_, kPath), before);
-    EXPECT_EQ(service.Mark(), 0u);
+    EXPECT_EQ(service.Position(), 0u);
     EXPECT_EQ(service.notes.ledger(), Ledger());
     if (service.journal != nullptr) {
       EXPECT_EQ(service.TakeSnapshot().code(), absl::StatusCode::kFailedPrecondition);
@@ -379,7 +379,7 @@ TEST_F(DamageTest, ADamagedNewestIsPassedOverIfAnOlderOneIsWhole) {
   SmallService service;
   const absl::StatusOr<Recovered> found = service.Recover(kPath, Options());
   ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_EQ(service.Mark(), 7u);
+  EXPECT_EQ(service.Position(), 7u);
   EXPECT_THAT(found->passed_over, HasSubstr("/notes/snapshot-2: at byte "));
   EXPECT_THAT(NamesIn(storage_, kPath), ElementsAre("MANIFEST", "snapshot-1"));
   ASSERT_TRUE(service.TakeSnapshot().ok());

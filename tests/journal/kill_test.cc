@@ -45,8 +45,8 @@ class Oracle {
     begun_ = 0;
   }
 
-  uint64_t mark() const { return mark_; }  // of the newest recovery
-  uint64_t kept() const { return kept_; }  // where a snapshot stands that is on the disk
+  uint64_t position() const { return position_; }  // of the newest recovery
+  uint64_t kept() const { return kept_; }          // where a snapshot stands that is on the disk
   uint64_t recoveries() const { return recoveries_; }
   uint64_t snapshots() const { return snapshots_; }
   size_t emissions() const { return emissions_.size(); }
@@ -60,7 +60,7 @@ class Oracle {
     if (word == "at" || word == "end") {
       ReadTotals(words);
       ++recoveries_;
-      EXPECT_GE(mark_, kept_) << "a snapshot was lost";
+      EXPECT_GE(position_, kept_) << "a snapshot was lost";
       ended_ = word == "end";
     } else if (word == "begin") {
       words >> begun_;
@@ -72,16 +72,16 @@ class Oracle {
     }
   }
 
-  // Each number below the mark, once.
+  // Each number below the position, once.
   void ReadTotals(std::istringstream& words) {
     uint64_t count = 0;
     uint64_t sum = 0;
     uint64_t mixed = 0;
-    words >> mark_ >> count >> sum >> mixed;
+    words >> position_ >> count >> sum >> mixed;
     uint64_t expected = 0;
-    for (uint64_t i = 0; i < mark_; ++i) expected ^= i * 0x9e3779b97f4a7c15;
-    EXPECT_EQ(count, mark_);
-    EXPECT_EQ(sum, mark_ == 0 ? 0 : mark_ * (mark_ - 1) / 2);
+    for (uint64_t i = 0; i < position_; ++i) expected ^= i * 0x9e3779b97f4a7c15;
+    EXPECT_EQ(count, position_);
+    EXPECT_EQ(sum, position_ == 0 ? 0 : position_ * (position_ - 1) / 2);
     EXPECT_EQ(mixed, expected);
   }
 
@@ -100,7 +100,7 @@ class Oracle {
 
   std::map<std::pair<uint64_t, uint64_t>, std::string> emissions_;
   std::set<std::pair<uint64_t, uint64_t>> leases_;
-  uint64_t mark_ = 0;
+  uint64_t position_ = 0;
   uint64_t kept_ = 0;
   uint64_t begun_ = 0;
   uint64_t recoveries_ = 0;
@@ -135,12 +135,12 @@ void LiveAndDie(uint64_t kills, std::mt19937_64& random) {
   }
   if (testing::Test::HasFailure()) return;
   // And the last one comes to the end.
-  const uint64_t until = oracle.mark() + 10'000;
+  const uint64_t until = oracle.position() + 10'000;
   const Finished last = RunToEnd({Program(), directory / "numbers", std::to_string(until)});
   EXPECT_EQ(last.code, 0) << last.err;
   oracle.Read(last.out);
   EXPECT_TRUE(oracle.ended());
-  EXPECT_EQ(oracle.mark(), until);
+  EXPECT_EQ(oracle.position(), until);
   std::cout << kills << " kills, " << oracle.recoveries() - 2 << " recoveries before the last, "
             << oracle.snapshots() << " snapshots, " << until << " numbers, " << oracle.emissions()
             << " emissions" << std::endl;

@@ -3,11 +3,11 @@
 // tells on standard output what an observer outside may rely on, a whole line each:
 //
 //   open                           it is about to open the directory
-//   at <mark> <count> <sum> <xor>  the mark after recovering, and the totals of all numbers folded
+//   at <position> <count> <sum> <xor>  the position after recovering, and the totals of all numbers folded
 //   lend <partition> <generation> <lease> <key> <numbers>
-//   begin <mark>                   a snapshot, that will stand there or behind
+//   begin <position>                   a snapshot, that will stand there or behind
 //   kept                           it is on the disk
-//   end <mark> <count> <sum> <xor>
+//   end <position> <count> <sum> <xor>
 //
 //   killed DIRECTORY UNTIL         ends when the source has said the numbers below UNTIL
 #include <unistd.h>
@@ -94,7 +94,7 @@ class Program {
   void Run(const std::string& directory, uint64_t until);
 
  private:
-  uint64_t Mark() const;
+  uint64_t Position() const;
   void TellTotals(const std::string& word) const;
   void FoldOne(uint64_t until);
   void FoldAll(uint64_t until);
@@ -109,10 +109,11 @@ class Program {
   std::atomic<bool> ended_ = false;
 };
 
-uint64_t Program::Mark() const {
-  uint64_t mark = engine_->SourceMarkOf(kSource, 0);
-  for (int i = 1; i < kPartitions; ++i) mark = std::min(mark, engine_->SourceMarkOf(kSource, i));
-  return mark;
+uint64_t Program::Position() const {
+  uint64_t position = engine_->SourcePositionOf(kSource, 0);
+  for (int i = 1; i < kPartitions; ++i)
+    position = std::min(position, engine_->SourcePositionOf(kSource, i));
+  return position;
 }
 
 void Program::TellTotals(const std::string& word) const {
@@ -126,20 +127,20 @@ void Program::TellTotals(const std::string& word) const {
     all.sum += group.state.sum;
     all.mixed ^= group.state.mixed;
   }
-  Tell(word + " " + std::to_string(Mark()) + " " + std::to_string(all.count) + " " +
+  Tell(word + " " + std::to_string(Position()) + " " + std::to_string(all.count) + " " +
        std::to_string(all.sum) + " " + std::to_string(all.mixed));
 }
 
 // A batch for each of the folders. Either may have taken it before.
 void Program::FoldOne(uint64_t until) {
-  const uint64_t begin = Mark();
+  const uint64_t begin = Position();
   std::vector<KeyedEvent<Number>> batch;
   for (uint64_t i = begin; i < std::min(begin + kBatch, until); ++i) {
     batch.push_back({keys_[i * i % kKeys], StampOf(i), {i}});
   }
-  const SourceMark mark{.source = kSource, .offset = begin};
-  flow_.FoldBatch(batch, {}, {}, mark);
-  totals_.FoldBatch(batch, {}, {}, mark);
+  const SourcePosition position{.source = kSource, .offset = begin};
+  flow_.FoldBatch(batch, {}, {}, position);
+  totals_.FoldBatch(batch, {}, {}, position);
   engine_->Advance(StampOf(begin));
 }
 
@@ -154,7 +155,7 @@ void Program::LendSome() {
 
 // So far that a snapshot has something to do, and waits for the next one then.
 void Program::FoldAll(uint64_t until) {
-  for (uint64_t batches = 0; Mark() < until; ++batches) {
+  for (uint64_t batches = 0; Position() < until; ++batches) {
     FoldOne(until);
     LendSome();
     for (uint64_t begun = snapshots_; batches >= begun * kBatchesASnapshot; begun = snapshots_) {
@@ -176,7 +177,7 @@ void Program::Run(const std::string& directory, uint64_t until) {
   flow_.EndLeases();
   std::thread folding([&] { FoldAll(until); });
   while (!ended_) {
-    Tell("begin " + std::to_string(Mark()));
+    Tell("begin " + std::to_string(Position()));
     ++snapshots_;
     snapshots_.notify_one();
     if (absl::Status taken = (*journal)->TakeSnapshot(*engine_); !taken.ok()) Fail(taken);

@@ -58,16 +58,16 @@ struct SmallService {
   void Read(uint64_t count) {
     static const std::vector<std::string> keys = {"key 0", "key 1", "key 2", "key 3", "key 4"};
     std::vector<KeyedEvent<Note>> batch;
-    const uint64_t begin = Mark();
+    const uint64_t begin = Position();
     for (uint64_t i = begin; i < begin + count; ++i) batch.push_back({keys[i % 5], kT0, {i}});
-    notes.FoldBatch(batch, {}, {}, SourceMark{.source = kNotesSource, .offset = begin});
+    notes.FoldBatch(batch, {}, {}, SourcePosition{.source = kNotesSource, .offset = begin});
   }
-  uint64_t Mark() const {
-    uint64_t mark = engine->SourceMarkOf(kNotesSource, 0);
+  uint64_t Position() const {
+    uint64_t position = engine->SourcePositionOf(kNotesSource, 0);
     for (int i = 1; i < engine->partitions(); ++i) {
-      mark = std::min(mark, engine->SourceMarkOf(kNotesSource, i));
+      position = std::min(position, engine->SourcePositionOf(kNotesSource, i));
     }
-    return mark;
+    return position;
   }
 
   std::unique_ptr<Engine> engine;

@@ -55,7 +55,7 @@ class TroubledLife {
   void Conclude() {
     SmallService last;
     ASSERT_TRUE(Recover(last).ok());
-    EXPECT_EQ(last.Mark(), whole_);
+    EXPECT_EQ(last.Position(), whole_);
     ExpectState(last);
     EXPECT_EQ(NamesIn(storage_, path_).size(), 2u)
         << "a snapshot and a manifest, nothing left over";
@@ -87,14 +87,14 @@ class TroubledLife {
         Tell(recovered);
         EXPECT_EQ(service->notes.ledger(), Ledger()) << "the engine is as it was";
       } else {
-        const uint64_t mark = service->Mark();
-        EXPECT_TRUE(mark == whole_ || perhaps_.contains(mark))
-            << "stands at " << mark << ", should at " << whole_;
-        whole_ = mark;
+        const uint64_t position = service->Position();
+        EXPECT_TRUE(position == whole_ || perhaps_.contains(position))
+            << "stands at " << position << ", should at " << whole_;
+        whole_ = position;
         perhaps_.clear();
       }
       ExpectState(*service);
-      Fold(*service, total_ - service->Mark());
+      Fold(*service, total_ - service->Position());
       if (recovered.ok()) return service;
     }
     ADD_FAILURE() << "cannot recover though the trouble has ended";
@@ -103,8 +103,8 @@ class TroubledLife {
 
   void Fold(SmallService& service, uint64_t count) {
     service.Read(count);
-    total_ = std::max(total_, service.Mark());
-    EXPECT_EQ(service.Mark(), total_);
+    total_ = std::max(total_, service.Position());
+    EXPECT_EQ(service.Position(), total_);
     ExpectState(service);
   }
 
@@ -114,17 +114,17 @@ class TroubledLife {
     EXPECT_EQ(service.journal->state().last, taken);
     EXPECT_EQ(service.journal->state().taken, taken_before + (taken.ok() ? 1 : 0));
     if (taken.ok()) {
-      whole_ = service.Mark();
+      whole_ = service.Position();
       perhaps_.clear();
       return;
     }
     Tell(taken);
-    perhaps_.insert(service.Mark());
+    perhaps_.insert(service.Position());
     Fold(service, 1);
     if (trouble_.lasts && !ended_) return;
     const absl::Status again = service.TakeSnapshot();
     EXPECT_TRUE(again.ok()) << again;
-    whole_ = service.Mark();
+    whole_ = service.Position();
     perhaps_.clear();
   }
 
@@ -148,19 +148,19 @@ class TroubledLife {
     ScanCursor cursor;
     while (service.notes.Scan(cursor, 100, groups)) {
     }
-    const uint64_t mark = service.Mark();
+    const uint64_t position = service.Position();
     std::set<std::string> keys;
     for (const OpenGroup<Notes>& group : groups) {
       keys.insert(group.key);
       std::vector<uint64_t> expected;
-      for (uint64_t i = static_cast<uint64_t>(group.key.back() - '0'); i < mark; i += 5) {
+      for (uint64_t i = static_cast<uint64_t>(group.key.back() - '0'); i < position; i += 5) {
         expected.push_back(i);
       }
       EXPECT_EQ(group.state.numbers, expected) << group.key;
     }
-    EXPECT_EQ(groups.size(), std::min<uint64_t>(mark, 5));
+    EXPECT_EQ(groups.size(), std::min<uint64_t>(position, 5));
     EXPECT_EQ(keys.size(), groups.size());
-    EXPECT_EQ(service.notes.ledger().events, mark);
+    EXPECT_EQ(service.notes.ledger().events, position);
     CheckWhole(service.notes.any());
   }
 

@@ -55,10 +55,10 @@ TEST(Duration, ReadsANumberAndAUnit) {
 }
 
 TEST(Duration, RefusesEverythingElse) {
-  for (const char* bad : {"",    "5",    "5x",   "s",   "-5s", "+5s",   " 5s",  "5s ",
-                          "5S",  "5sec", "1:30", "5.s", ".5s", "5..1s", "5e3s", "inf ",
-                          "Inf", "infs", "-inf", "nan", "00",  "0.0",   "1,5s", "5\xc2\xb5s"}) {
-    EXPECT_FALSE(Read(bad).ok()) << bad;
+  for (const char* invalid : {"",    "5",    "5x",   "s",   "-5s", "+5s",   " 5s",  "5s ",
+                              "5S",  "5sec", "1:30", "5.s", ".5s", "5..1s", "5e3s", "inf ",
+                              "Inf", "infs", "-inf", "nan", "00",  "0.0",   "1,5s", "5\xc2\xb5s"}) {
+    EXPECT_FALSE(Read(invalid).ok()) << invalid;
   }
   EXPECT_EQ(
       ParseDuration("5x").status().message(),
@@ -97,10 +97,11 @@ TEST(Duration, ReadsIso8601) {
     ASSERT_TRUE(parsed.ok()) << text;
     EXPECT_EQ(parsed->count(), micros) << text;
   }
-  for (const char* bad : {"P",        "PT",      "P1DT", "PT1D",  "P1H",   "PT5",     "P5",
-                          "-PT5M",    "pt5m",    "PT5m", "PT5M ", "P 1D",  "PT1M1H",  "PT1M1M",
-                          "PT1.5H1M", "PT1HT5M", "P1S",  "PT1.S", "PT.5S", "PT1.,5S", "P1DPT1H"}) {
-    EXPECT_FALSE(Read(bad).ok()) << bad;
+  for (const char* invalid :
+       {"P",        "PT",      "P1DT", "PT1D",  "P1H",   "PT5",     "P5",
+        "-PT5M",    "pt5m",    "PT5m", "PT5M ", "P 1D",  "PT1M1H",  "PT1M1M",
+        "PT1.5H1M", "PT1HT5M", "P1S",  "PT1.S", "PT.5S", "PT1.,5S", "P1DPT1H"}) {
+    EXPECT_FALSE(Read(invalid).ok()) << invalid;
   }
 }
 

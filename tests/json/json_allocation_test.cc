@@ -38,7 +38,7 @@ TEST(JsonFolder, AllocatesNothingPerLineOfAnOpenGroup) {
   EXPECT_EQ(harness.folder().ledger().open, 1u);
 }
 
-TEST(JsonFolder, AllocatesNothingForABadLine) {
+TEST(JsonFolder, AllocatesNothingForAnInvalidLine) {
   JsonHarness harness("--key k");
   const std::vector<PaddedLine> lines = {PaddedLine(R"({"k":1,"a":tru})"), PaddedLine(R"({"a":1})"),
                                          PaddedLine(R"({"k":"\ud800"})"), PaddedLine("[1]")};

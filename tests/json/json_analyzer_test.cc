@@ -64,9 +64,9 @@ TEST(JsonAnalyzer, ALineByItselfCountsLikeOneOfMany) {
   };
   EXPECT_EQ(add(R"({"k":1,"t":1})"), LineResult::Kind::kEvent);
   EXPECT_EQ(add(R"({"k":1,"t":2})"), LineResult::Kind::kEvent);
-  EXPECT_EQ(add(R"({"k":1})"), LineResult::Kind::kBad);
+  EXPECT_EQ(add(R"({"k":1})"), LineResult::Kind::kInvalid);
   EXPECT_EQ(add(" "), LineResult::Kind::kBlank);
-  EXPECT_EQ(analyzer->counts(), (LineCounts{.lines = 3, .events = 2, .bad = 1}));
+  EXPECT_EQ(analyzer->counts(), (LineCounts{.lines = 3, .events = 2, .invalid = 1}));
   EXPECT_EQ(analyzer->analyzer().keys(), 1u);
 }
 

@@ -62,14 +62,14 @@ TEST(JsonFolder, SkipsBlankLines) {
        {std::string(), std::string(" \t\r"), std::string(kLineBytesMax, ' ')}) {
     EXPECT_EQ(harness.Fold(blank).kind, Kind::kBlank);
   }
-  EXPECT_EQ(harness.Fold("\f").kind, Kind::kBad);
-  EXPECT_EQ(harness.Fold("\v").kind, Kind::kBad);
-  EXPECT_EQ(harness.Fold(std::string("\0", 1)).kind, Kind::kBad);
-  EXPECT_EQ(harness.Fold(std::string(kLineBytesMax + 1, ' ')).kind, Kind::kBad);
+  EXPECT_EQ(harness.Fold("\f").kind, Kind::kInvalid);
+  EXPECT_EQ(harness.Fold("\v").kind, Kind::kInvalid);
+  EXPECT_EQ(harness.Fold(std::string("\0", 1)).kind, Kind::kInvalid);
+  EXPECT_EQ(harness.Fold(std::string(kLineBytesMax + 1, ' ')).kind, Kind::kInvalid);
   EXPECT_EQ(harness.folder().counts().lines, 4u);
 }
 
-TEST(JsonFolder, SaysWhichPathABadLineIsAbout) {
+TEST(JsonFolder, SaysWhichPathAnInvalidLineIsAbout) {
   JsonHarness harness("--key k --key v.w --time t --allowed-lateness 1h --id i");
   const auto about = [&](std::string_view line) {
     const PaddedLine padded(line);
@@ -98,7 +98,7 @@ TEST(JsonFolder, SaysWhatIsWrongWithAKey) {
   EXPECT_EQ(harness.Fold(R"({"K":1})").reason, R"(key "k" is missing)");
   EXPECT_EQ(harness.Fold(R"({"k":[1]})").reason, R"(key "k" is an object or an array)");
   EXPECT_EQ(harness.Fold(R"({"k":{}})").reason, R"(key "k" is an object or an array)");
-  EXPECT_EQ(harness.Fold(R"([{"k":1}])").reason, bad_line::kNotObject);
+  EXPECT_EQ(harness.Fold(R"([{"k":1}])").reason, invalid_line::kNotObject);
 }
 
 TEST(JsonFolder, StepsIntoArraysByIndexAndIntoObjectsByName) {
@@ -154,7 +154,7 @@ TEST(JsonFolder, LimitsTheKey) {
   const std::string longest(kKeyBytesMax - 2, 'x');  // the quotes count
   EXPECT_EQ(harness.Fold("{\"k\":\"" + longest + "\"}").fold, FoldOutcome::kOpened);
   EXPECT_EQ(harness.Fold("{\"k\":\"" + longest + "\"}").fold, FoldOutcome::kFolded);
-  EXPECT_EQ(harness.Fold("{\"k\":\"x" + longest + "\"}").reason, bad_line::kKeyTooLong);
+  EXPECT_EQ(harness.Fold("{\"k\":\"x" + longest + "\"}").reason, invalid_line::kKeyTooLong);
 }
 
 TEST(JsonFolder, ReadsTimesOfEveryUnit) {
@@ -221,16 +221,16 @@ TEST(JsonFolder, NeverGuessesTheUnit) {
   EXPECT_EQ(harness.folder().counts().lines, 0u);
 }
 
-TEST(JsonFolder, BadLinesChangeNothing) {
+TEST(JsonFolder, InvalidLinesChangeNothing) {
   JsonHarness harness("--key k --time t --merge 'n=sum(v)'");
   harness.Fold(R"({"k":0,"v":1,"t":"2015-01-01T00:00:00Z"})");
   const Ledger ledger = harness.folder().ledger();
   const EngineTime now = harness.engine().now();
-  for (const char* bad :
+  for (const char* invalid :
        {R"({"k":0,"v":1,"t":"2016-01-01T00:00:00Z"}})",
         R"({"k":0,"v":1,"t":"2016-01-01T00:00:00Z","x":01})",
         R"({"v":1,"t":"2016-01-01T00:00:00Z"})", R"({"k":0,"t":"2016-01-01T00:00:60Z"})"}) {
-    EXPECT_EQ(harness.Fold(bad).kind, Kind::kBad) << bad;
+    EXPECT_EQ(harness.Fold(invalid).kind, Kind::kInvalid) << invalid;
   }
   EXPECT_EQ(harness.folder().ledger(), ledger);
   EXPECT_EQ(harness.engine().now(), now);

@@ -1,6 +1,6 @@
 // Lines folded many at a time, held against the same lines folded one by one.
 //
-// The texts are as hostile as can be: every kind of bad line, blank lines, CRLF, strings with escaped
+// The texts are as hostile as can be: every kind of invalid line, blank lines, CRLF, strings with escaped
 // newlines, raw newlines where none may be, objects over several lines, bytes that are not UTF-8 at the
 // edges of lines and pieces, long lines; cut into blocks anywhere.
 #include <random>
@@ -34,7 +34,7 @@ void Note(size_t index, std::string_view text, const LineResult& result, std::st
 }
 
 bool IsUnusual(const LineResult& result) {
-  return result.kind == LineResult::Kind::kBad || result.kind == LineResult::Kind::kNoUnit ||
+  return result.kind == LineResult::Kind::kInvalid || result.kind == LineResult::Kind::kNoUnit ||
          result.kind == LineResult::Kind::kControl ||
          (result.kind == LineResult::Kind::kEvent && result.fold != FoldOutcome::kOpened &&
           result.fold != FoldOutcome::kFolded);
@@ -136,7 +136,7 @@ void ExpectSame(const Seen& seen, const Seen& expected) {
   EXPECT_TRUE(seen.ledger.Balances());
 }
 
-// Where to stop, only after lines that are bad, since a few events behind one that is late or refused may be
+// Where to stop, only after lines that are invalid, since a few events behind one that is late or refused may be
 // folded. Returns the ledger of a run that does not stop.
 Ledger ExpectAllWaysAgree(const FoldSpec& spec, std::string_view text, std::mt19937_64& random) {
   Ledger ledger;
@@ -161,10 +161,10 @@ class TextMaker {
   bool Chance(size_t percent) { return Below(100) < percent; }
 
   std::string Text(size_t lines) {
-    const size_t bad_percent = Chance(50) ? Below(3) : Below(40);
+    const size_t invalid_percent = Chance(50) ? Below(3) : Below(40);
     std::string text;
     while (lines-- > 0) {
-      text += Chance(bad_percent) ? Bad() : Good();
+      text += Chance(invalid_percent) ? Invalid() : Good();
       text += Chance(4) ? "\r\n" : "\n";
       if (Chance(3)) text += Chance(50) ? "\n" : " \t\r\n";
     }
@@ -202,8 +202,8 @@ class TextMaker {
     return names;
   }
 
-  std::string Bad() {
-    static constexpr std::string_view kBad[] = {
+  std::string Invalid() {
+    static constexpr std::string_view kInvalid[] = {
         "{\"k\":\"open", "\"", "\\", "{\"k\":\"a\\", "{", "}", "[]", "null", "x", "{}{}", "{} {}",
         "{\"k\":1,\"t\":2}}", "{\"k\":1,\"t\":2},", "{\"k\":1,\"t\":2", "\"k\":1,\"t\":2}",
         "{\"k\":1,\"k\":1,\"t\":2}", "{\"k\":1,\"\\u006b\":1,\"t\":2}", "{\"k\" 1}", "{k:1}",
@@ -218,10 +218,10 @@ class TextMaker {
         "{\"k\":1,\"t\":2,\"o\":[\n]}", "{\"k\":\"a\nb\",\"t\":2}",
         "{\"k\":1,\"t\":2,\"v\":{\"v\":1,\n\"v\":1}}",
         "{\"k\":1,\"t\":2,\"o\":{\"v\":1,\"x\":1,\"v\":2}}"};
-    std::string bad(kBad[Below(std::size(kBad))]);
-    if (Chance(5)) bad = Good().substr(Below(10));
-    if (Chance(5)) bad.resize(Below(bad.size()) + 1);
-    return bad;
+    std::string invalid(kInvalid[Below(std::size(kInvalid))]);
+    if (Chance(5)) invalid = Good().substr(Below(10));
+    if (Chance(5)) invalid.resize(Below(invalid.size()) + 1);
+    return invalid;
   }
 
   std::mt19937_64 random_;
@@ -289,10 +289,10 @@ TEST(JsonLines, FoldAsTheyDoOneByOne) {
     const FoldSpec spec = DrawSpec(make);
     const std::string text = make.Text(1 + make.Below(make.Chance(10) ? 3000 : 200));
     const Ledger ledger = ExpectAllWaysAgree(spec, text, make.random());
-    refused += ledger.refused_for_bytes;
+    refused += ledger.over_byte_limit;
     emitted += ledger.emissions[IndexOf(Reason::kLimit)];
     if (spec.folder.limits.on_limit == OnLimit::kEmitOldest && spec.marks.id.empty()) {
-      EXPECT_EQ(ledger.refused, 0u);
+      EXPECT_EQ(ledger.over_limit, 0u);
     }
   });
   if (!all || kSanitized) return;
@@ -312,11 +312,11 @@ TEST(JsonLines, TellWhetherAnyIsOfUse) {
     lines.Read(padded.view());
     return lines.any_usable();
   };
-  for (const std::string bad : {"", "\n \n", "nonsense\n{\"x\":1}\n"}) {
-    EXPECT_FALSE(tells(bad)) << bad;
+  for (const std::string invalid : {"", "\n \n", "nonsense\n{\"x\":1}\n"}) {
+    EXPECT_FALSE(tells(invalid)) << invalid;
     for (const std::string usable :
          {"{\"k\":1}\n", "{\"k\":9}\n", "{\"k\":1,\"gone\":\"yes\"}\n"}) {
-      EXPECT_TRUE(tells(bad + usable + bad)) << bad << usable;
+      EXPECT_TRUE(tells(invalid + usable + invalid)) << invalid << usable;
     }
   }
 }
@@ -362,7 +362,7 @@ TEST(JsonLines, ReadAgainForgetWhatTheyHeld) {
   EXPECT_EQ(harness.folder().counts().events, 1u);
 }
 
-TEST(JsonLines, NothingBehindABadLineIsFoldedIfThatStops) {
+TEST(JsonLines, NothingBehindAnInvalidLineIsFoldedIfThatStops) {
   JsonHarness harness("--key k");
   const PaddedLine text("{\"k\":1}\n{}\n{\"k\":1}\n{}\n");
   size_t calls = 0;
@@ -371,7 +371,7 @@ TEST(JsonLines, NothingBehindABadLineIsFoldedIfThatStops) {
     return ++calls, false;
   });
   EXPECT_EQ(calls, 1u);
-  EXPECT_EQ(harness.folder().counts(), (LineCounts{.lines = 2, .events = 1, .bad = 1}));
+  EXPECT_EQ(harness.folder().counts(), (LineCounts{.lines = 2, .events = 1, .invalid = 1}));
 }
 
 TEST(JsonLines, SizesTellWhyAnEventWasRefused) {

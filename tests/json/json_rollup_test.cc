@@ -126,7 +126,7 @@ TEST(JsonRollup, SaysWhatBecameOfALine) {
   EXPECT_EQ(h.Add("  ").kind, LineResult::Kind::kBlank);
   EXPECT_EQ(h.Add("{}").reason, "key \"k\" is missing");
   EXPECT_EQ(h.Add(R"({"k":1,"t":100})").reason, "id \"i\" is missing");
-  EXPECT_EQ(h.rollup->counts(), (LineCounts{.lines = 7, .events = 5, .bad = 2}));
+  EXPECT_EQ(h.rollup->counts(), (LineCounts{.lines = 7, .events = 5, .invalid = 2}));
   EXPECT_EQ(h.rollup->stamps().out_of_order, 2u);
   EXPECT_THAT(h.rollup->absent_paths(), ElementsAre());
 }
@@ -146,7 +146,8 @@ TEST(JsonRollup, ReadLinesStopWhereTheCallerSaysSo) {
   while (lines.left() > 0) h.rollup->Add(lines, SIZE_MAX, kBeginningOfTime, on_unusual);
   EXPECT_THAT(reasons, ElementsAre("1 not a JSON object",
                                    "2 id 1 of key 1 was seen before with another value"));
-  EXPECT_EQ(h.rollup->counts(), (LineCounts{.lines = 4, .events = 3, .bad = 1, .mismatched = 1}));
+  EXPECT_EQ(h.rollup->counts(),
+            (LineCounts{.lines = 4, .events = 3, .invalid = 1, .mismatched = 1}));
   EXPECT_EQ(h.rollup->ledger().added, 2u);
 }
 

@@ -30,25 +30,22 @@ TEST(JsonSelection, AConditionIsTestedBeforeTimeAndKey) {
   EXPECT_EQ(harness.Fold(R"({"k":[],"t":"x"})").kind, Kind::kExcluded);
   EXPECT_EQ(harness.Fold(R"({"v":1,"t":5})").reason, "key \"k\" is missing");
   EXPECT_EQ(harness.Fold(R"({"v":1,"k":1})").reason, "event time \"t\" is missing");
-  EXPECT_EQ(harness.Fold(R"({"v":2,"v":2})").kind, Kind::kBad);
-  EXPECT_EQ(harness.Fold("{\"v\":2").kind, Kind::kBad);
+  EXPECT_EQ(harness.Fold(R"({"v":2,"v":2})").kind, Kind::kInvalid);
+  EXPECT_EQ(harness.Fold("{\"v\":2").kind, Kind::kInvalid);
   EXPECT_EQ(harness.Fold(R"({"v":1.0,"k":1,"t":5})").kind, Kind::kEvent);
   EXPECT_EQ(harness.folder().counts(),
-            (LineCounts{.lines = 7, .events = 1, .bad = 4, .excluded = 2}));
+            (LineCounts{.lines = 7, .events = 1, .invalid = 4, .excluded = 2}));
   EXPECT_EQ(harness.engine().now(), AtSecondOf1970(5));
 }
 
 TEST(JsonSelection, ARangeIsHalfOpen) {
   JsonHarness harness(
       "--key k --time t --time-unit s --from 1970-01-02 --to 1970-01-02T00:00:02.5Z");
-  const std::pair<const char*, Kind> times[] = {{"86399.999999", Kind::kExcluded},
-                                                {"86400", Kind::kEvent},
-                                                {"86402.499999", Kind::kEvent},
-                                                {"86402.5", Kind::kExcluded},
-                                                {"1e9", Kind::kExcluded},
-                                                {"\"1970-01-02T00:00:01Z\"", Kind::kEvent},
-                                                {"null", Kind::kBad},
-                                                {"1e99", Kind::kBad}};
+  const std::pair<const char*, Kind> times[] = {
+      {"86399.999999", Kind::kExcluded}, {"86400", Kind::kEvent},
+      {"86402.499999", Kind::kEvent},    {"86402.5", Kind::kExcluded},
+      {"1e9", Kind::kExcluded},          {"\"1970-01-02T00:00:01Z\"", Kind::kEvent},
+      {"null", Kind::kInvalid},          {"1e99", Kind::kInvalid}};
   for (const auto& [time, kind] : times) {
     EXPECT_EQ(harness.Fold(std::string(R"({"k":1,"t":)") + time + "}").kind, kind) << time;
   }
@@ -180,7 +177,7 @@ TEST(JsonSelection, CountsNoFurtherThanReadingHasCome) {
                                return false;
                              });
   EXPECT_EQ(harness.folder().counts(),
-            (LineCounts{.lines = 4, .events = 1, .bad = 1, .excluded = 2}));
+            (LineCounts{.lines = 4, .events = 1, .invalid = 1, .excluded = 2}));
 }
 
 // --- As if they were not there

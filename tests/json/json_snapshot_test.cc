@@ -212,14 +212,14 @@ TEST(JsonSnapshot, CountsSinceTheFirstLine) {
   Program program(SpecOf("--key k --merge 's=sum(v)' --merge 'x=sum(x)' --merge 'y=sum(x.y)'"));
   program.Fold(kLines, FromUnix(Duration(9)));
   program.Restart();
-  const LineCounts before{.lines = 4, .events = 3, .bad = 1, .mismatched = 2};
+  const LineCounts before{.lines = 4, .events = 3, .invalid = 1, .mismatched = 2};
   EXPECT_EQ(program.folder().counts(), before);
   EXPECT_EQ(program.folder().mismatch(), std::nullopt);  // types are not kept
   EXPECT_EQ(program.folder().absent_paths(),
             (std::vector<OptionPath>{{"merge", "x"}, {"merge", "x.y"}}));
   program.Fold("{\"k\":3,\"x\":1}\n", FromUnix(Duration(5)));
   program.Restart();
-  const LineCounts after{.lines = 5, .events = 4, .bad = 1, .mismatched = 2};
+  const LineCounts after{.lines = 5, .events = 4, .invalid = 1, .mismatched = 2};
   EXPECT_EQ(program.folder().counts(), after);
   EXPECT_EQ(program.folder().stamps().out_of_order, 1u);
   EXPECT_EQ(program.folder().stamps().most_behind, Duration(4));

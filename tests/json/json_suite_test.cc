@@ -225,7 +225,7 @@ TEST(JsonSuite, RejectsBracketsByTheHundredThousand) {
   const PathTree none;
   const std::string as_value = AsValue(brackets + std::string(100'000, ']'));
   const PaddedLine line(as_value);
-  EXPECT_EQ(Scanner(none).Scan(line.view()), bad_line::kDepth);
+  EXPECT_EQ(Scanner(none).Scan(line.view()), invalid_line::kDepth);
 }
 
 TEST(JsonSuite, TakesALineOfOneMebibyteAndNoMore) {

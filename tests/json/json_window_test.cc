@@ -132,7 +132,7 @@ TEST(JsonWindow, ReadLinesStopWhereTheCallerSaysSo) {
   EXPECT_THAT(reasons, ElementsAre("1 not a JSON object",
                                    "2 member 1 of key 1 has another payload with the same stamp "
                                    "and version"));
-  EXPECT_EQ(h.window->counts(), (LineCounts{.lines = 4, .events = 3, .bad = 1}));
+  EXPECT_EQ(h.window->counts(), (LineCounts{.lines = 4, .events = 3, .invalid = 1}));
   EXPECT_EQ(h.window->ledger().added, 2u);
 }
 

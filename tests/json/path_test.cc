@@ -24,8 +24,8 @@ TEST(Path, PointersDecodeTildes) {
 }
 
 TEST(Path, RefusesEmptyStepsAndUnknownTildes) {
-  for (const char* bad : {"", ".", "a.", ".a", "a..b", "/~", "/~2", "/a~", "/a~b"}) {
-    EXPECT_FALSE(ParsePath(bad).ok()) << bad;
+  for (const char* invalid : {"", ".", "a.", ".a", "a..b", "/~", "/~2", "/a~", "/a~b"}) {
+    EXPECT_FALSE(ParsePath(invalid).ok()) << invalid;
   }
 }
 

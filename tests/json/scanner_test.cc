@@ -43,56 +43,60 @@ std::string ObjectOf(int members) {
   return out + "}";
 }
 
-void ExpectBad(std::string_view reason, const std::vector<std::string>& texts) {
+void ExpectInvalid(std::string_view reason, const std::vector<std::string>& texts) {
   for (const std::string& text : texts) EXPECT_EQ(ReasonFor(text), reason) << text;
 }
 
 TEST(Scanner, RejectsWhatIsNotAnObject) {
-  ExpectBad(bad_line::kNotObject, {"1", "-1", "null", "true", R"("a")", "[1]", R"([{"a":1}])"});
-  ExpectBad(bad_line::kNotObject, {"[]", "}", "]", ",", ":", "x", R"(x{"a":1})", R"(,{"a":1})"});
-  ExpectBad(bad_line::kNotObject, {"\f{}", "\v{}", "\x1a{}", "\xc2\xa0{}", std::string("\0", 1),
-                                   std::string("\0{}", 3), std::string(100'000, '[')});
+  ExpectInvalid(invalid_line::kNotObject,
+                {"1", "-1", "null", "true", R"("a")", "[1]", R"([{"a":1}])"});
+  ExpectInvalid(invalid_line::kNotObject,
+                {"[]", "}", "]", ",", ":", "x", R"(x{"a":1})", R"(,{"a":1})"});
+  ExpectInvalid(invalid_line::kNotObject,
+                {"\f{}", "\v{}", "\x1a{}", "\xc2\xa0{}", std::string("\0", 1),
+                 std::string("\0{}", 3), std::string(100'000, '[')});
 }
 
 TEST(Scanner, RejectsTextBehindTheObject) {
-  ExpectBad(bad_line::kTrailing, {R"({"a":1}})", R"({"a":1}{"b":2})", R"({"a":1} {})",
-                                  R"({"a":1},{"b":2})", R"({"a":1}x{})"});
-  ExpectBad(bad_line::kNoEnd, {R"({"a":1} x)", R"({"a":1}])", R"({"a":1},)", R"({"a":1}1)",
-                               R"({"a":1}"x")", R"({"a":1} //x)", std::string("{\"a\":1}\0", 8),
-                               std::string("{\"a\":1} \0\0\0", 11), "{}\x1a", "{}\f"});
+  ExpectInvalid(invalid_line::kTrailing, {R"({"a":1}})", R"({"a":1}{"b":2})", R"({"a":1} {})",
+                                          R"({"a":1},{"b":2})", R"({"a":1}x{})"});
+  ExpectInvalid(invalid_line::kNoEnd,
+                {R"({"a":1} x)", R"({"a":1}])", R"({"a":1},)", R"({"a":1}1)", R"({"a":1}"x")",
+                 R"({"a":1} //x)", std::string("{\"a\":1}\0", 8),
+                 std::string("{\"a\":1} \0\0\0", 11), "{}\x1a", "{}\f"});
 }
 
 TEST(Scanner, RejectsWhatIsNotClosed) {
-  ExpectBad(bad_line::kNoEnd, {"{", R"({"a")", R"({"a":)", R"({"a":1)", R"({"a":1,)", R"({"a":[1)",
-                               R"({"a":[)", R"({"a":{)"});
-  ExpectBad(bad_line::kUnclosed, {R"({"a":{})", R"({"a":{"b":1})", R"({"a":[{})"});
-  ExpectBad(bad_line::kNoArrayEnd, {R"({"a":[{}})", R"({"a":[1})", R"({"a":{"b":[1}})"});
-  ExpectBad(bad_line::kUnclosedString, {R"({"a":")", R"({"a":"x)", R"({"a":"x\")", R"({"a":"x\"})",
-                                        R"({"a)", R"({"a":"x\\\"})"});
+  ExpectInvalid(invalid_line::kNoEnd, {"{", R"({"a")", R"({"a":)", R"({"a":1)", R"({"a":1,)",
+                                       R"({"a":[1)", R"({"a":[)", R"({"a":{)"});
+  ExpectInvalid(invalid_line::kUnclosed, {R"({"a":{})", R"({"a":{"b":1})", R"({"a":[{})"});
+  ExpectInvalid(invalid_line::kNoArrayEnd, {R"({"a":[{}})", R"({"a":[1})", R"({"a":{"b":[1}})"});
+  ExpectInvalid(invalid_line::kUnclosedString, {R"({"a":")", R"({"a":"x)", R"({"a":"x\")",
+                                                R"({"a":"x\"})", R"({"a)", R"({"a":"x\\\"})"});
 }
 
 TEST(Scanner, RejectsBrokenStructure) {
-  ExpectBad(bad_line::kNoName,
-            {R"({"a":1,})", R"({,})", R"({,"a":1})", R"({"a":1,,"b":2})", R"({a:1})", R"({'a':1})",
-             R"({1:1})", R"({null:1})", R"({{}:1})", R"({[]})"});
-  ExpectBad(bad_line::kNoColon,
-            {R"({"a"})", R"({"a",1})", R"({"a" 1})", R"({"a"=1})", R"({"a""b"})", R"({"a"x:1})"});
-  ExpectBad(bad_line::kNoValue,
-            {R"({"a":})", R"({"a"::1})", R"({"a":,"b":1})", R"({"a":]})", R"({"a":[,1]})",
-             R"({"a":[1,]})", R"({"a":[1,,2]})", R"({"a":/*x*/1})"});
-  ExpectBad(bad_line::kNoObjectEnd,
-            {R"({"a":1 "b":2})", R"({"a":1:2})", R"({"a":1]})", R"({"a":"x""y"})", R"({"a":"x"y})",
-             R"({"a":"x"1})", R"({"a":1 2})", R"({"a":{}{}})"});
-  ExpectBad(bad_line::kNoArrayEnd,
-            {R"({"a":[1 2]})", R"({"a":[1:2]})", R"({"a":["x" "y"]})", R"({"a":[{}[]]})"});
+  ExpectInvalid(invalid_line::kNoName,
+                {R"({"a":1,})", R"({,})", R"({,"a":1})", R"({"a":1,,"b":2})", R"({a:1})",
+                 R"({'a':1})", R"({1:1})", R"({null:1})", R"({{}:1})", R"({[]})"});
+  ExpectInvalid(invalid_line::kNoColon, {R"({"a"})", R"({"a",1})", R"({"a" 1})", R"({"a"=1})",
+                                         R"({"a""b"})", R"({"a"x:1})"});
+  ExpectInvalid(invalid_line::kNoValue,
+                {R"({"a":})", R"({"a"::1})", R"({"a":,"b":1})", R"({"a":]})", R"({"a":[,1]})",
+                 R"({"a":[1,]})", R"({"a":[1,,2]})", R"({"a":/*x*/1})"});
+  ExpectInvalid(invalid_line::kNoObjectEnd,
+                {R"({"a":1 "b":2})", R"({"a":1:2})", R"({"a":1]})", R"({"a":"x""y"})",
+                 R"({"a":"x"y})", R"({"a":"x"1})", R"({"a":1 2})", R"({"a":{}{}})"});
+  ExpectInvalid(invalid_line::kNoArrayEnd,
+                {R"({"a":[1 2]})", R"({"a":[1:2]})", R"({"a":["x" "y"]})", R"({"a":[{}[]]})"});
 }
 
-TEST(Scanner, RejectsBadNumbersInFieldsNobodyReads) {
+TEST(Scanner, RejectsInvalidNumbersInFieldsNobodyReads) {
   for (const char* number :
        {"01",    "-01", "00",  "1.",  "-1.", "1.e1",      "1e",    "1e+",   "1E-",
         "1.5e",  "-",   "--1", "1-",  "1+1", "1.2.3",     "1e1.5", "1e1e1", "0x1",
         "1_000", "1a",  "-a",  "0b1", "1f",  "-Infinity", "-NaN",  "1'0"}) {
-    EXPECT_EQ(ReasonFor(std::string("{\"a\":") + number + "}"), bad_line::kNumber) << number;
+    EXPECT_EQ(ReasonFor(std::string("{\"a\":") + number + "}"), invalid_line::kNumber) << number;
   }
   for (const char* number : {"+1", ".5", "-.5"}) {
     EXPECT_THAT(ReasonFor(std::string("{\"a\":") + number + "}"), Not(IsEmpty())) << number;
@@ -102,11 +106,11 @@ TEST(Scanner, RejectsBadNumbersInFieldsNobodyReads) {
 TEST(Scanner, RejectsUnknownWordsInFieldsNobodyReads) {
   for (const char* word : {"tru", "truee", "fals", "nul", "nulll", "none", "undefined", "t", "f",
                            "n", "true1", "nan", "inf", "true\xc2\xa0", "null\\", "true/"}) {
-    EXPECT_EQ(ReasonFor(std::string("{\"a\":") + word + "}"), bad_line::kLiteral) << word;
+    EXPECT_EQ(ReasonFor(std::string("{\"a\":") + word + "}"), invalid_line::kLiteral) << word;
   }
   for (const char* word : {"True", "TRUE", "NULL", "NaN", "Infinity", "None", "@", "#", "'x'",
                            "\xc3\xa9", "\\u0061"}) {
-    EXPECT_EQ(ReasonFor(std::string("{\"a\":") + word + "}"), bad_line::kNoValue) << word;
+    EXPECT_EQ(ReasonFor(std::string("{\"a\":") + word + "}"), invalid_line::kNoValue) << word;
   }
 }
 
@@ -127,18 +131,21 @@ TEST(Scanner, RejectsNulBetweenTokens) {
   EXPECT_THAT(ReasonFor(std::string("{\"a\":\"x\"\0}", 10)), Not(IsEmpty()));
 }
 
-TEST(Scanner, RejectsBadEscapesAndLoneSurrogates) {
+TEST(Scanner, RejectsInvalidEscapesAndLoneSurrogates) {
   for (const char* inside :
        {R"(\x)", R"(\a)", R"(\')", R"(\0)", R"(\u)", R"(\u1)", R"(\u12)", R"(\u123)", R"(\u123g)",
         R"(\u 123)", R"(\U0041)", R"(\u-123)", R"(\u00e)", R"(x\qy)", R"(\ )"}) {
-    EXPECT_EQ(ReasonFor(std::string(R"({"a":")") + inside + R"("})"), bad_line::kEscape) << inside;
-    EXPECT_EQ(ReasonFor(std::string(R"({")") + inside + R"(":1})"), bad_line::kEscape) << inside;
+    EXPECT_EQ(ReasonFor(std::string(R"({"a":")") + inside + R"("})"), invalid_line::kEscape)
+        << inside;
+    EXPECT_EQ(ReasonFor(std::string(R"({")") + inside + R"(":1})"), invalid_line::kEscape)
+        << inside;
   }
   for (const char* inside :
        {R"(\ud800)", R"(\udbff)", R"(\udc00)", R"(\udfff)", R"(\ud800x)", R"(\ud800\n)",
         R"(\ud800\u0041)", R"(\ud800\ud800)", R"(\udc00\ud800)", R"(\ud800\udbff\udc00)",
         R"(\ud83d \ude00)", R"(\ud800\uzzzz)", R"(\ud800\\udc00)"}) {
-    EXPECT_EQ(ReasonFor(std::string(R"({"a":[{"b":")") + inside + R"("}]})"), bad_line::kSurrogate)
+    EXPECT_EQ(ReasonFor(std::string(R"({"a":[{"b":")") + inside + R"("}]})"),
+              invalid_line::kSurrogate)
         << inside;
   }
 }
@@ -148,10 +155,10 @@ TEST(Scanner, RejectsEveryRawControlCharacterInAString) {
     for (int before : {0, 1, 70}) {
       const std::string text = "{\"a\":\"" + std::string(static_cast<size_t>(before), 'x') +
                                static_cast<char>(c) + "\"}";
-      EXPECT_EQ(ReasonFor(text), bad_line::kControl) << c << " behind " << before;
+      EXPECT_EQ(ReasonFor(text), invalid_line::kControl) << c << " behind " << before;
     }
   }
-  EXPECT_EQ(ReasonFor("{\"a\nb\":1}"), bad_line::kControl);
+  EXPECT_EQ(ReasonFor("{\"a\nb\":1}"), invalid_line::kControl);
 }
 
 TEST(Scanner, RejectsWhatIsNotUtf8) {
@@ -159,15 +166,16 @@ TEST(Scanner, RejectsWhatIsNotUtf8) {
        {"\x80", "\xbf", "\xc3", "\xc0\x80", "\xc1\xbf", "\xe2\x80", "\xe0\x80\x80", "\xe0\x9f\xbf",
         "\xed\xa0\x80", "\xed\xbf\xbf", "\xf0\x80\x80\x80", "\xf0\x8f\xbf\xbf", "\xf0\x9f\x98",
         "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xfe", "\xff", "\xc3\x28", "\xe2\x28\xa1"}) {
-    EXPECT_EQ(ReasonFor(std::string("{\"a\":\"") + bytes + "\"}"), bad_line::kNotUtf8);
-    EXPECT_EQ(ReasonFor(std::string("{\"") + bytes + "\":1}"), bad_line::kNotUtf8);
-    EXPECT_EQ(ReasonFor("{\"a\":\"" + std::string(61, 'x') + bytes + "\"}"), bad_line::kNotUtf8);
+    EXPECT_EQ(ReasonFor(std::string("{\"a\":\"") + bytes + "\"}"), invalid_line::kNotUtf8);
+    EXPECT_EQ(ReasonFor(std::string("{\"") + bytes + "\":1}"), invalid_line::kNotUtf8);
+    EXPECT_EQ(ReasonFor("{\"a\":\"" + std::string(61, 'x') + bytes + "\"}"),
+              invalid_line::kNotUtf8);
   }
 }
 
 TEST(Scanner, RejectsOtherEncodings) {
-  EXPECT_EQ(ReasonFor("\xef\xbb\xbf{\"a\":1}"), bad_line::kByteOrderMark);
-  EXPECT_EQ(ReasonFor("\xef\xbb\xbf"), bad_line::kByteOrderMark);
+  EXPECT_EQ(ReasonFor("\xef\xbb\xbf{\"a\":1}"), invalid_line::kByteOrderMark);
+  EXPECT_EQ(ReasonFor("\xef\xbb\xbf"), invalid_line::kByteOrderMark);
   EXPECT_THAT(ReasonFor(std::string("\xff\xfe{\0}\0", 6)), Not(IsEmpty()));
   EXPECT_THAT(ReasonFor(std::string("\xfe\xff\0{\0}", 6)), Not(IsEmpty()));
   EXPECT_THAT(ReasonFor(std::string("{\0\"\0a\0\"\0:\0001\0}\0", 14)), Not(IsEmpty()));
@@ -218,8 +226,9 @@ TEST(Scanner, TellsNamesOfOneFingerprintApart) {
 TEST(Scanner, UnescapesNamesThatAreNotRememberedInTheRoomOfTheLine) {
   const std::string name = "\\u0061" + std::string(500, 'n');
   EXPECT_EQ(ReasonFor("{\"" + name + "\":1}"), "");
-  EXPECT_EQ(ReasonFor("{\"a" + name.substr(6) + "\":1,\"" + name + "\":2}"),
-            "member " + bad_line::Quoted("a" + name.substr(6)) + std::string(bad_line::kTwice));
+  EXPECT_EQ(
+      ReasonFor("{\"a" + name.substr(6) + "\":1,\"" + name + "\":2}"),
+      "member " + invalid_line::Quoted("a" + name.substr(6)) + std::string(invalid_line::kTwice));
   std::string objects;
   for (int i = 0; i < 100; ++i) {
     objects += (i == 0 ? "{\"\\n" : ",{\"\\n") + std::string(30, 'x') + std::to_string(i) + "\":0}";
@@ -229,16 +238,16 @@ TEST(Scanner, UnescapesNamesThatAreNotRememberedInTheRoomOfTheLine) {
 
 TEST(Scanner, LimitsDepth) {
   EXPECT_THAT(ReasonFor(Nested(64)), IsEmpty());
-  EXPECT_EQ(ReasonFor(Nested(65)), bad_line::kDepth);
+  EXPECT_EQ(ReasonFor(Nested(65)), invalid_line::kDepth);
   EXPECT_THAT(ReasonFor(Repeat(R"({"a":)", 63) + "{}" + Repeat("}", 63)), IsEmpty());
-  EXPECT_EQ(ReasonFor(Repeat(R"({"a":)", 64) + "{}" + Repeat("}", 64)), bad_line::kDepth);
-  EXPECT_EQ(ReasonFor(R"({"a":)" + std::string(500'000, '[') + "}"), bad_line::kDepth);
+  EXPECT_EQ(ReasonFor(Repeat(R"({"a":)", 64) + "{}" + Repeat("}", 64)), invalid_line::kDepth);
+  EXPECT_EQ(ReasonFor(R"({"a":)" + std::string(500'000, '[') + "}"), invalid_line::kDepth);
 }
 
 TEST(Scanner, LimitsMembersOfEachObject) {
   EXPECT_THAT(ReasonFor(ObjectOf(1024)), IsEmpty());
-  EXPECT_EQ(ReasonFor(ObjectOf(1025)), bad_line::kMembers);
-  EXPECT_EQ(ReasonFor(ObjectOf(100'000)), bad_line::kMembers);
+  EXPECT_EQ(ReasonFor(ObjectOf(1025)), invalid_line::kMembers);
+  EXPECT_EQ(ReasonFor(ObjectOf(100'000)), invalid_line::kMembers);
   EXPECT_THAT(ReasonFor(R"({"a":)" + ObjectOf(1024) + R"(,"b":)" + ObjectOf(1024) + "}"),
               IsEmpty());
 }
@@ -246,7 +255,7 @@ TEST(Scanner, LimitsMembersOfEachObject) {
 TEST(Scanner, AcceptsLongLinesOfEscapesOrElements) {
   EXPECT_THAT(ReasonFor(R"({"a":")" + Repeat(R"(\n)", 500'000) + R"("})"), IsEmpty());
   EXPECT_THAT(ReasonFor(R"({"a":[0)" + Repeat(",0", 500'000) + "]}"), IsEmpty());
-  EXPECT_EQ(ReasonFor(R"({"a":")" + Repeat(R"(\n)", 500'000) + R"(\q"})"), bad_line::kEscape);
+  EXPECT_EQ(ReasonFor(R"({"a":")" + Repeat(R"(\n)", 500'000) + R"(\q"})"), invalid_line::kEscape);
 }
 
 // The scanner must see every token of a line at any place in simdjson's blocks.
@@ -254,10 +263,11 @@ TEST(Scanner, GivesTheSameVerdictAtEveryOffset) {
   for (size_t before = 0; before < 140; ++before) {
     const std::string space(before, ' ');
     EXPECT_THAT(ReasonFor(space + R"({"a":"x\\","b":[1,{"c":null}]})"), IsEmpty()) << before;
-    EXPECT_EQ(ReasonFor(space + R"({"a":"x\\","b":[1,{"c":nul}]})"), bad_line::kLiteral) << before;
-    EXPECT_EQ(ReasonFor(R"({"a":1})" + space + "}"), bad_line::kTrailing) << before;
+    EXPECT_EQ(ReasonFor(space + R"({"a":"x\\","b":[1,{"c":nul}]})"), invalid_line::kLiteral)
+        << before;
+    EXPECT_EQ(ReasonFor(R"({"a":1})" + space + "}"), invalid_line::kTrailing) << before;
     EXPECT_EQ(ReasonFor(R"({"a":1)" + space + "x}"),
-              before == 0 ? bad_line::kNumber : bad_line::kNoObjectEnd);
+              before == 0 ? invalid_line::kNumber : invalid_line::kNoObjectEnd);
   }
 }
 

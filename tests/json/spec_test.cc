@@ -63,9 +63,9 @@ TEST(FoldSpec, EmptyKeyIsOfAllEventsAndStandsAlone) {
 }
 
 TEST(FoldSpec, RefusesBrokenKeys) {
-  for (const char* bad : {",", "a,", ",a", "a,,b", "=a", "n=", "a..b", "/~2", R"("a)", R"("a"x)",
-                          R"("\q")", "n=\"a\"b"}) {
-    EXPECT_THAT(ErrorOf("key", bad), HasSubstr("--key: ")) << bad;
+  for (const char* wrong : {",", "a,", ",a", "a,,b", "=a", "n=", "a..b", "/~2", R"("a)", R"("a"x)",
+                            R"("\q")", "n=\"a\"b"}) {
+    EXPECT_THAT(ErrorOf("key", wrong), HasSubstr("--key: ")) << wrong;
   }
 }
 
@@ -86,9 +86,9 @@ TEST(FoldSpec, RefusesBrokenMerges) {
             "first, last, distinct, array, concat, duration, p50, p90, p95, p99, p999, top)");
   EXPECT_THAT(ErrorOf("merge", "x=sum(a,5)"), HasSubstr("sum takes no argument"));
   EXPECT_THAT(ErrorOf("merge", "x=sum()"), HasSubstr("sum needs a path"));
-  for (const char* bad : {"", "sum(a)", "x=sum", "x=sum(a", "x=sum a)", "=sum(a)", "x=(a)",
-                          "x=sum(a..b)", "x", "x=SUM(a)", "x=sum(,)"}) {
-    EXPECT_THAT(ErrorOf("merge", bad), HasSubstr("--merge: ")) << bad;
+  for (const char* wrong : {"", "sum(a)", "x=sum", "x=sum(a", "x=sum a)", "=sum(a)", "x=(a)",
+                            "x=sum(a..b)", "x", "x=SUM(a)", "x=sum(,)"}) {
+    EXPECT_THAT(ErrorOf("merge", wrong), HasSubstr("--merge: ")) << wrong;
   }
 }
 
@@ -107,12 +107,12 @@ TEST(FoldSpec, WhiteSpaceAroundNamesAndPathsIsNoPartOfThem) {
 }
 
 TEST(FoldSpec, RefusesMergesThatAreMoreLikelyASlip) {
-  for (const char* bad : {"a=count(*)", "a=sum( * )"}) {
-    EXPECT_THAT(ErrorOf("merge", bad), HasSubstr("count() counts events")) << bad;
+  for (const char* wrong : {"a=count(*)", "a=sum( * )"}) {
+    EXPECT_THAT(ErrorOf("merge", wrong), HasSubstr("count() counts events")) << wrong;
   }
-  for (const char* bad : {"s=sum(v);d=max(v)", "s=sum(v) d=max(v)", "a=first(a=b)",
-                          "a=array(v),b=count()", "a,b=count()"}) {
-    EXPECT_THAT(ErrorOf("merge", bad), HasSubstr("each --merge gives one value")) << bad;
+  for (const char* wrong : {"s=sum(v);d=max(v)", "s=sum(v) d=max(v)", "a=first(a=b)",
+                            "a=array(v),b=count()", "a,b=count()"}) {
+    EXPECT_THAT(ErrorOf("merge", wrong), HasSubstr("each --merge gives one value")) << wrong;
   }
   FoldSpec spec;
   for (const char* meant : {R"x(a=count("*"))x", R"x(b=first("a=b"))x", R"x("c,d"=count())x"}) {
@@ -137,11 +137,11 @@ TEST(FoldSpec, BoundsAndSeparatorsFollowThePath) {
 TEST(FoldSpec, SaysWhatIsWrongWithABoundOrASeparator) {
   EXPECT_EQ(ErrorOf("merge", "x=array(a,0)"),
             "--merge: array: N must be a whole number of at least 1, not \"0\"");
-  for (const char* bad :
+  for (const char* wrong :
        {"x=array(a,)", "x=set(a,-1)", "x=keys(a,1.5)", "x=distinct(a,1K)", "x=array(a,1,2)",
         "x=array(a,b)", "x=concat(a,-,)", "x=concat(a,-,x)", "x=concat(a,-,1,2)"}) {
-    EXPECT_THAT(ErrorOf("merge", bad), HasSubstr(": N must be a whole number of at least 1"))
-        << bad;
+    EXPECT_THAT(ErrorOf("merge", wrong), HasSubstr(": N must be a whole number of at least 1"))
+        << wrong;
   }
   EXPECT_EQ(ErrorOf("merge", "x=set(a,99999999999999999999)"), "--merge: set: N is too large");
   EXPECT_EQ(ErrorOf("merge", "c=count"),
@@ -157,11 +157,11 @@ TEST(FoldSpec, SaysWhatIsWrongWithABoundOrASeparator) {
   EXPECT_THAT(ErrorOf("merge", "x=concat(a,,5)"), HasSubstr("SEP is missing"));
   EXPECT_THAT(ErrorOf("merge", R"x(x=concat(a,"-"5))x"), HasSubstr("expected a comma"));
   EXPECT_THAT(ErrorOf("merge", R"x(x=concat(a,"-))x"), HasSubstr("unclosed quote"));
-  for (const char* bad : {"x=array()", "x=array(,5)", "x=concat(,-)"}) {
-    EXPECT_THAT(ErrorOf("merge", bad), HasSubstr("needs a path")) << bad;
+  for (const char* wrong : {"x=array()", "x=array(,5)", "x=concat(,-)"}) {
+    EXPECT_THAT(ErrorOf("merge", wrong), HasSubstr("needs a path")) << wrong;
   }
-  for (const char* bad : {"x=sum(a,5)", "x=first(a,1)", "x=count(,5)", "x=count(a,5)"}) {
-    EXPECT_THAT(ErrorOf("merge", bad), HasSubstr("takes no argument")) << bad;
+  for (const char* wrong : {"x=sum(a,5)", "x=first(a,1)", "x=count(,5)", "x=count(a,5)"}) {
+    EXPECT_THAT(ErrorOf("merge", wrong), HasSubstr("takes no argument")) << wrong;
   }
 }
 
@@ -263,13 +263,13 @@ TEST(FoldSpec, CountsAndSizes) {
     ASSERT_TRUE(SetOption(spec, "max-memory", text).ok()) << text;
     EXPECT_EQ(spec.folder.limits.max_bytes, bytes) << text;
   }
-  for (const char* bad : {"", "0", "-1", "+1", "1.5", "1k", "1KB", "1 K", "K", "1Ti", "0K", "x",
-                          "99999999999999999999", "18446744073709551615K"}) {
-    EXPECT_THAT(ErrorOf("max-memory", bad), HasSubstr("--max-memory: ")) << bad;
+  for (const char* wrong : {"", "0", "-1", "+1", "1.5", "1k", "1KB", "1 K", "K", "1Ti", "0K", "x",
+                            "99999999999999999999", "18446744073709551615K"}) {
+    EXPECT_THAT(ErrorOf("max-memory", wrong), HasSubstr("--max-memory: ")) << wrong;
   }
-  for (const char* bad : {"0", "1K", "-1", "1e3"}) {
-    EXPECT_THAT(ErrorOf("max-groups", bad), HasSubstr("--max-groups: ")) << bad;
-    EXPECT_THAT(ErrorOf("max-events", bad), HasSubstr("--max-events: ")) << bad;
+  for (const char* wrong : {"0", "1K", "-1", "1e3"}) {
+    EXPECT_THAT(ErrorOf("max-groups", wrong), HasSubstr("--max-groups: ")) << wrong;
+    EXPECT_THAT(ErrorOf("max-events", wrong), HasSubstr("--max-events: ")) << wrong;
   }
 }
 
@@ -501,14 +501,15 @@ TEST(FoldSpec, ValidateChecksConditionsMadeByHand) {
   const Condition good = {Condition::Kind::kEqual, "a", "1", {}};
   spec.marks.end_when = {Condition::Kind::kAll, {}, {}, {good, good}};
   EXPECT_TRUE(Validate(spec).ok());
-  for (const Condition& bad : std::vector<Condition>{{Condition::Kind::kAll, {}, {}, {}},
-                                                     {Condition::Kind::kNot, {}, {}, {good, good}},
-                                                     {Condition::Kind::kAny, {}, {}, {Condition{}}},
-                                                     {Condition::Kind::kEqual, "a", "done", {}},
-                                                     {Condition::Kind::kEqual, "a", "[]", {}},
-                                                     {Condition::Kind::kEqual, "a..b", "1", {}},
-                                                     {Condition::Kind::kEqual, "", "1", {}}}) {
-    spec.marks.end_when = bad;
+  for (const Condition& wrong :
+       std::vector<Condition>{{Condition::Kind::kAll, {}, {}, {}},
+                              {Condition::Kind::kNot, {}, {}, {good, good}},
+                              {Condition::Kind::kAny, {}, {}, {Condition{}}},
+                              {Condition::Kind::kEqual, "a", "done", {}},
+                              {Condition::Kind::kEqual, "a", "[]", {}},
+                              {Condition::Kind::kEqual, "a..b", "1", {}},
+                              {Condition::Kind::kEqual, "", "1", {}}}) {
+    spec.marks.end_when = wrong;
     EXPECT_THAT(ValidateError(spec), HasSubstr("--end-when: "));
   }
 }
@@ -542,10 +543,10 @@ TEST(FoldSpec, DocumentMayHoldAConditionAsAnObject) {
   ASSERT_TRUE(spec.ok()) << spec.status().message();
   EXPECT_EQ(FormatCondition(spec->marks.end_when), R"({"any":["s=done",{"not":"s=failed"}]})");
   EXPECT_EQ(FormatCondition(spec->marks.start_when), "s=new");
-  for (const char* bad :
+  for (const char* wrong :
        {R"({"end-when":["s=done","s=failed"]})", R"({"end-when":{}})", R"({"end-when":true})",
         R"({"end-when":{"any":[{}]}})", R"({"quiet":{"any":["s=done"]}})"}) {
-    EXPECT_TRUE(absl::IsInvalidArgument(ParseFoldSpec(bad).status())) << bad;
+    EXPECT_TRUE(absl::IsInvalidArgument(ParseFoldSpec(wrong).status())) << wrong;
   }
 }
 
@@ -564,11 +565,11 @@ TEST(FoldSpec, IsReadFromADocument) {
 }
 
 TEST(FoldSpec, RefusesBrokenDocuments) {
-  for (const char* bad :
+  for (const char* wrong :
        {"", " ", "[]", "1", R"({"key":"a")", R"({"key":"a",})", R"({"key":"a","key":"b"})",
         R"({"key":null})", R"({"key":{"a":1}})", R"({"key":[["a"]]})", R"({"key":[null]})",
         R"({"nonsense":1})", R"({"quiet":5})", R"({"quiet":"5x"})", R"({"key":"a"}{})"}) {
-    EXPECT_TRUE(absl::IsInvalidArgument(ParseFoldSpec(bad).status())) << bad;
+    EXPECT_TRUE(absl::IsInvalidArgument(ParseFoldSpec(wrong).status())) << wrong;
   }
 }
 

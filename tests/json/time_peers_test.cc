@@ -1,7 +1,7 @@
 // Event times held against Python's readers: its zones, its RFC 2822, its strptime.
 //
 // The texts are drawn here and given to one run of Python, a line each: how it is read, a zone or a
-// format, the text. Python answers with the microseconds since 1970, or "bad".
+// format, the text. Python answers with the microseconds since 1970, or "invalid".
 #include <cstdint>
 #include <cstdio>
 #include <random>
@@ -38,7 +38,7 @@ for line in sys.stdin:
                 at = at.replace(tzinfo=timezone.utc)
         print((at.astimezone(timezone.utc) - epoch) // timedelta(microseconds=1))
     except (ValueError, OverflowError):
-        print('bad')
+        print('invalid')
 )";
 
 struct Question {
@@ -69,7 +69,7 @@ std::string AskPleat(const Question& q) {
   TimeReader reader(rules);
   EngineTime at;
   const bool good = reader.ReadUsual(q.text, at) || reader.ReadOther(q.text, at) == TimeRead::kTime;
-  return good ? std::to_string(at.time_since_epoch().count()) : "bad";
+  return good ? std::to_string(at.time_since_epoch().count()) : "invalid";
 }
 
 // How many were times.
@@ -79,7 +79,7 @@ int ExpectAgreement(const std::vector<Question>& questions) {
   for (size_t i = 0; i < answers.size() && !testing::Test::HasFailure(); ++i) {
     EXPECT_EQ(AskPleat(questions[i]), answers[i])
         << questions[i].kind << ' ' << questions[i].how << ' ' << questions[i].text;
-    times += answers[i] != "bad" ? 1 : 0;
+    times += answers[i] != "invalid" ? 1 : 0;
   }
   return times;
 }

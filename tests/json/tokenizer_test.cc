@@ -115,10 +115,10 @@ TEST(Utf8, IsWhatRfc3629SaysItIs) {
                            "\xee\x80\x80", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf", "a\xc3\xa9z"}) {
     EXPECT_TRUE(IsUtf8(good)) << testing::PrintToString(good);
   }
-  for (const char* bad :
+  for (const char* invalid :
        {"\x80", "\xc0\x80", "\xc1\xbf", "\xc2", "\xc2\xc2", "\xe0\x9f\xbf", "\xed\xa0\x80",
         "\xe2\x82", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "a\xc3"}) {
-    EXPECT_FALSE(IsUtf8(bad)) << testing::PrintToString(bad);
+    EXPECT_FALSE(IsUtf8(invalid)) << testing::PrintToString(invalid);
   }
 }
 
@@ -149,7 +149,8 @@ class Changed : public Tokenizer {
 
 TEST(CheckTokenizer, SeesEveryChange) {
   for (const std::string_view accepted :
-       {bad_line::kNotUtf8, bad_line::kControl, bad_line::kUnclosedString, bad_line::kNotIndexed}) {
+       {invalid_line::kNotUtf8, invalid_line::kControl, invalid_line::kUnclosedString,
+        invalid_line::kNotIndexed}) {
     Changed changed([=](std::string_view wrong, std::vector<uint32_t>&) {
       return wrong == accepted ? std::string_view() : wrong;
     });

@@ -43,7 +43,7 @@ class Metrics : public testing::Test {
                      .what_if = rows_},
                     {.collection = "na\"me\\of\nlines \xC3\xA9 \xFF", .ledger = {}, .sizes = {}},
                     {.collection = "full",
-                     .ledger = {.events = 30, .refused = 30, .refused_for_bytes = 12},
+                     .ledger = {.events = 30, .over_limit = 30, .over_byte_limit = 12},
                      .sizes = {}}};
     WindowLedger window{.events = 9, .added = 7, .late = 2, .expired = 3, .live = 4, .changes = 10};
     window.causes[IndexOf(Cause::kAdded)] = 7;

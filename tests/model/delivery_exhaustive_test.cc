@@ -135,7 +135,8 @@ class EngineCalls {
   FoldOutcome Fold(std::string_view key, int digit, EngineTime at, uint64_t offset) {
     const KeyedEvent<int> event{key, at, digit};
     FoldOutcome outcome{};
-    folder_->FoldBatch({&event, 1}, {&outcome, 1}, {}, SourceMark{.source = 7, .offset = offset});
+    folder_->FoldBatch({&event, 1}, {&outcome, 1}, {},
+                       SourcePosition{.source = 7, .offset = offset});
     return outcome;
   }
   Saved Save() const {

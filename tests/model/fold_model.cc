@@ -25,7 +25,7 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
 
   // 2, 3: what is refused here changes nothing, time included.
   if (key.size() > kKeyBytesMax) {
-    ++ledger_.refused;
+    ++ledger_.over_limit;
     return FoldOutcome::kOverLimit;
   }
   if (IsFuture(at)) {
@@ -76,7 +76,7 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
     return FoldOutcome::kOverloaded;
   }
   if (needs_room && Full() && folder_.limits.on_limit == OnLimit::kRefuse) {
-    ++ledger_.refused;
+    ++ledger_.over_limit;
     return FoldOutcome::kOverLimit;
   }
   if (arrival && open != open_.end() && NextOnGrid(open->second) <= at) {

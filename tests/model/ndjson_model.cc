@@ -89,9 +89,9 @@ NdjsonModel::NdjsonModel(const NdjsonOptions& options)
 bool NdjsonModel::AddLine(std::string_view line, std::string& out) {
   if (line.find_first_not_of(" \t\r\n") == std::string_view::npos) return true;
   ++lines_;
-  ++bad_;  // until it turns out to be usable
+  ++invalid_;  // until it turns out to be usable
   std::optional<PlainEvent> event = ReadEvent(line);
-  if (is_excluded_) --bad_, ++excluded_;
+  if (is_excluded_) --invalid_, ++excluded_;
   if (!event) return !no_unit_;
 
   // An event that flushes or cancels needs no more than a key and a time.
@@ -101,7 +101,7 @@ bool NdjsonModel::AddLine(std::string_view line, std::string& out) {
                       : flushes ? folder_.Flush(event->key, event->at)
                                 : ReadMarks(*event) && Fold(*event);
   if (usable && (cancels || flushes)) ++control_;
-  if (usable) --bad_;
+  if (usable) --invalid_;
   if (usable) stamps_.push_back(event->at);
   for (const PlainEmission& emission : folder_.Take()) Write(emission, out);
   return true;
@@ -245,7 +245,7 @@ std::string NdjsonModel::MetaOf(const PlainEmission& emission, const std::string
 }
 
 std::string NdjsonModel::Stats() const {
-  const uint64_t events = lines_ - bad_ - excluded_;
+  const uint64_t events = lines_ - invalid_ - excluded_;
   std::string out;
   const auto add = [&out](const std::string& name, const std::string& value) {
     Join(out, '"' + name + "\":" + value);
@@ -253,9 +253,9 @@ std::string NdjsonModel::Stats() const {
   const auto count = [&add](const std::string& name, uint64_t n) { add(name, std::to_string(n)); };
   count("lines", lines_);
   count("events", events);
-  count("bad", bad_);
+  count("invalid", invalid_);
   count("late", ledger_.late);
-  count("refused", ledger_.refused);
+  count("over_limit", ledger_.over_limit);
   count("opened", ledger_.opened);
   count("folded", ledger_.folded);
   count("emissions", ledger_.popped);

@@ -68,10 +68,10 @@ class NdjsonModel {
  private:
   bool selects() const;
 
-  // The event of a line, with its key and time; nothing if the line is bad or excluded.
+  // The event of a line, with its key and time; nothing if the line is invalid or excluded.
   std::optional<PlainEvent> ReadEvent(std::string_view line);
 
-  // Adds what an event to be folded needs beyond that. False: the line is bad.
+  // Adds what an event to be folded needs beyond that. False: the line is invalid.
   bool ReadMarks(PlainEvent& event);
   bool Fold(const PlainEvent& event);
 
@@ -85,7 +85,7 @@ class NdjsonModel {
   bool no_unit_ = false;
   Ledger ledger_;
   uint64_t lines_ = 0;
-  uint64_t bad_ = 0;
+  uint64_t invalid_ = 0;
   uint64_t excluded_ = 0;
   bool is_excluded_ = false;  // the line that was read last
   uint64_t control_ = 0;

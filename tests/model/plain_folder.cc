@@ -39,7 +39,7 @@ FoldOutcome PlainFolder::Fold(const PlainEvent& event) {
 
   // A group that takes the place of the one before it needs no room.
   auto open = open_.find(event.key);
-  if (open == open_.end() && !MakeRoom()) return ++ledger_.refused, FoldOutcome::kOverLimit;
+  if (open == open_.end() && !MakeRoom()) return ++ledger_.over_limit, FoldOutcome::kOverLimit;
   if (open != open_.end() && event.starts) {
     Close(open, Reason::kStartMark, time_);
     open = open_.end();

@@ -235,7 +235,7 @@ void PresenceModel::Count(PresenceOutcome outcome) {
     case PresenceOutcome::kSuperseded: ++ledger_.superseded; break;
     case PresenceOutcome::kLate: ++ledger_.late; break;
     case PresenceOutcome::kFuture: ++ledger_.future; break;
-    default: ++ledger_.refused;
+    default: ++ledger_.over_limit;
   }
 }
 

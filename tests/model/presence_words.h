@@ -70,7 +70,7 @@ inline std::string Said(const PresenceLedger& l, bool settled) {
                                             l.superseded,
                                             l.late,
                                             l.future,
-                                            l.refused,
+                                            l.over_limit,
                                             l.left_away,
                                             l.opened,
                                             settled ? l.timed_out : 0,
@@ -83,7 +83,7 @@ inline std::string Said(const PresenceLedger& l, bool settled) {
   constexpr std::array<std::string_view, 24> kNames = {
       "events",    "joined",    "returned",     "connected", "reconnected", "refreshed",
       "updated",   "unchanged", "disconnected", "left",      "unknown",     "superseded",
-      "late",      "future",    "refused",      "left_away", "opened",      "timed_out",
+      "late",      "future",    "over_limit",   "left_away", "opened",      "timed_out",
       "went_away", "expired",   "users",        "away",      "connections", "changes"};
   std::string out;
   for (size_t i = 0; i < columns.size(); ++i) {

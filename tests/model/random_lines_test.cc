@@ -441,7 +441,7 @@ class Seen {
   void ExpectEverything() const {
     for (const auto& [text, times] : times_) EXPECT_GT(times, 0u) << text;
     const Ledger& all = ledger_;
-    for (const uint64_t column : {all.late, all.future, all.refused, all.duplicate, all.conflict,
+    for (const uint64_t column : {all.late, all.future, all.over_limit, all.duplicate, all.conflict,
                                   all.corrected, all.cancelled, all.silent, all.partial, all.open,
                                   all.late_folded, control_, excluded_, mismatched_}) {
       EXPECT_GT(column, 0u) << ShowColumns(all);
@@ -497,7 +497,7 @@ TEST(RandomLines, FoldToTheSameBytesAsInTheModel) {
     const PlainJson stats = ParsePlainJson(model.Stats()).value();
     ASSERT_EQ(std::to_string(counts.lines), stats.Member("lines")->text);
     ASSERT_EQ(std::to_string(counts.events), stats.Member("events")->text);
-    ASSERT_EQ(std::to_string(counts.bad), stats.Member("bad")->text);
+    ASSERT_EQ(std::to_string(counts.invalid), stats.Member("invalid")->text);
     const PlainJson* const excluded = stats.Member("excluded");
     ASSERT_EQ(counts.excluded, excluded == nullptr ? 0 : std::stoull(excluded->text));
     ASSERT_EQ(std::to_string(counts.mismatched), stats.Member("mismatched")->text);

@@ -53,7 +53,7 @@ void DrawRules(Choices& choices, RollupConfig& config) {
   if (choices.OneIn(60)) rollup.margin = kForever - Duration{1};
   rollup.on_late = choices.OneOf({OnLateAdd::kReject, OnLateAdd::kClamp, OnLateAdd::kCorrect});
   if (choices.OneIn(2)) {
-    rollup.answer_horizon = rollup.allowed_lateness + Around(choices, config, 20);
+    rollup.deduplication_window = rollup.allowed_lateness + Around(choices, config, 20);
   }
   if (choices.OneIn(2)) rollup.retention = Around(choices, config, 40);
   if (choices.OneIn(3)) rollup.forget_after = rollup.retention + Around(choices, config, 30);
@@ -178,7 +178,7 @@ std::ostream& operator<<(std::ostream& out, const RollupConfig& c) {
   for (const Duration window : r.windows) out << " " << ShortText(window);
   return out << ", allowed_lateness " << ShortText(r.allowed_lateness) << ", margin "
              << ShortText(r.margin) << ", " << kLate.at(static_cast<size_t>(r.on_late))
-             << ", horizon " << ShortText(r.answer_horizon) << ", retention "
+             << ", horizon " << ShortText(r.deduplication_window) << ", retention "
              << ShortText(r.retention) << ", forget_after " << ShortText(r.forget_after)
              << (r.clears ? ", clears" : "") << ", max_keys " << r.limits.max_keys
              << ", max_backlog " << r.limits.max_backlog << ", max_deliveries "

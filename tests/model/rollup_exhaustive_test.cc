@@ -223,7 +223,7 @@ TEST(RollupExhaustive, EngineAgreesOnIds) {
   const RollupSteps steps = {kAddA,      kAddBefore, kAddX,       kAddXBefore, kAddOtherX,
                              kAddAndGet, kTime,      kUnseenTime, kCloseAll};
   RunAllRollups({.rollup = rollup, .steps = steps}, SequenceLength() - 1);
-  rollup.answer_horizon = Duration{14};
+  rollup.deduplication_window = Duration{14};
   RunAllRollups({.rollup = rollup, .steps = steps}, SequenceLength() - 1);
 }
 

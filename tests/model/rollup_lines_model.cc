@@ -10,12 +10,12 @@ namespace {
 
 using Kind = PlainJson::Kind;
 
-constexpr int kHorizonLimits = 10;  // an id is remembered for so many times the allowed lateness
+constexpr int kAgesRemembered = 10;  // an id is remembered for so many times the allowed lateness
 constexpr size_t kLongestId = 64 * 1024;
 
 Duration HorizonOf(Duration allowed_lateness) {
-  return allowed_lateness > kForever / kHorizonLimits ? kForever
-                                                      : allowed_lateness * kHorizonLimits;
+  return allowed_lateness > kForever / kAgesRemembered ? kForever
+                                                       : allowed_lateness * kAgesRemembered;
 }
 
 // Equal for numbers that add the same: integers by value, beyond 64 bits by their sign, others by
@@ -43,7 +43,7 @@ bool RollupLinesModel::AddLine(std::string_view line, std::string& out) {
   std::optional<Event> event = object ? ReadEvent(*json) : std::nullopt;
   if (no_unit_) return false;
   if (!event || (now_ && event->at - *now_ > options_.future_limit)) {
-    ++counts_["bad"];
+    ++counts_["invalid"];
     return true;
   }
   ++counts_["events"];
@@ -108,9 +108,9 @@ std::string RollupLinesModel::Judge(Event& event, std::string& out) {
   }
   std::string outcome = "added";
   if (event.at < Before(options_.allowed_lateness)) outcome = JudgeLate(event, out);
-  if (outcome == "late" || outcome == "refused") return outcome;
+  if (outcome == "late" || outcome == "over_limit") return outcome;
   if (outcome != "corrected") {
-    if (!HasRoom(event.key)) return "refused";
+    if (!HasRoom(event.key)) return "over_limit";
     Add(event);
   }
   if (!event.id.empty()) ids_[{event.key, event.id}] = {event.at, event.content};
@@ -121,7 +121,7 @@ std::string RollupLinesModel::JudgeLate(Event& event, std::string& out) {
   const bool unknown = !event.id.empty() && event.at < Before(HorizonOf(options_.allowed_lateness));
   if (unknown || options_.on_late == "reject") return "late";
   if (options_.on_late == "correct") {
-    if (!HasRoom(event.key)) return "refused";
+    if (!HasRoom(event.key)) return "over_limit";
     return Correct(event, out), "corrected";
   }
   event.at = Before(options_.allowed_lateness);
@@ -250,8 +250,8 @@ void RollupLinesModel::End(std::string& out) {
 std::string RollupLinesModel::Stats() const {
   std::string out;
   for (const char* name :
-       {"lines", "events", "bad", "added", "late", "duplicate", "conflict", "clamped", "corrected",
-        "refused", "mismatched", "windows", "frozen", "ended", "open"}) {
+       {"lines", "events", "invalid", "added", "late", "duplicate", "conflict", "clamped",
+        "corrected", "over_limit", "mismatched", "windows", "frozen", "ended", "open"}) {
     out +=
         (out.empty() ? "{\"" : ",\"") + std::string(name) + "\":" + std::to_string(counts_[name]);
   }

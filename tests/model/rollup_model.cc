@@ -19,7 +19,7 @@ FolderOptions DeliveryOptions(const RollupOptions& options) {
 }
 
 Duration HorizonOf(const RollupOptions& options) {
-  if (options.answer_horizon != Duration{0}) return options.answer_horizon;
+  if (options.deduplication_window != Duration{0}) return options.deduplication_window;
   return options.allowed_lateness > kForever / 10 ? kForever : 10 * options.allowed_lateness;
 }
 
@@ -173,7 +173,7 @@ AddOutcome RollupModel::Answer(Offer offer) {
     case AddOutcome::kClamped: ++ledger_.clamped; break;
     case AddOutcome::kCorrected: ++ledger_.corrected; break;
     case AddOutcome::kFuture: ++ledger_.future; break;
-    default: ++ledger_.refused;
+    default: ++ledger_.over_limit;
   }
   return outcome;
 }

@@ -48,7 +48,7 @@ bool WindowLinesModel::AddLine(std::string_view line, std::string& out) {
   const std::optional<Member> event = object ? ReadEvent(*json, removes) : std::nullopt;
   if (no_unit_) return false;
   if (!event || IsFuture(event->stamp)) {
-    ++counts_["bad"];
+    ++counts_["invalid"];
     return true;
   }
   ++counts_["events"];
@@ -211,7 +211,7 @@ std::string WindowLinesModel::JudgeLive(size_t live, const Member& event, std::s
 }
 
 std::string WindowLinesModel::Add(const Member& event, std::string& out) {
-  if (!MakeRoom(event, out)) return "refused";
+  if (!MakeRoom(event, out)) return "over_limit";
   if (CountOf(event.series) == 0) since_[event.series] = position_;
   members_.push_back(event);
   ++counts_["changes"];
@@ -356,9 +356,10 @@ std::string WindowLinesModel::Open() const {
 std::string WindowLinesModel::Stats() const {
   counts_["live"] = members_.size();
   std::string out;
-  for (const char* name : {"lines", "events", "bad", "added", "refreshed", "updated", "unchanged",
-                           "duplicate", "conflict", "late", "tombstoned", "refused", "control",
-                           "expired", "removed", "replaced", "dropped", "live", "changes"}) {
+  for (const char* name :
+       {"lines", "events", "invalid", "added", "refreshed", "updated", "unchanged", "duplicate",
+        "conflict", "late", "tombstoned", "over_limit", "control", "expired", "removed", "replaced",
+        "dropped", "live", "changes"}) {
     out +=
         (out.empty() ? "{\"" : ",\"") + std::string(name) + "\":" + std::to_string(counts_[name]);
   }

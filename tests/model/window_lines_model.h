@@ -74,7 +74,7 @@ class WindowLinesModel {
     EngineTime until;  // forgotten from then on
   };
 
-  // The event of a line, and whether it removes; nothing if the line is bad.
+  // The event of a line, and whether it removes; nothing if the line is invalid.
   std::optional<Member> ReadEvent(const PlainJson& json, bool removes);
   bool IsFuture(EngineTime at) const;
 

@@ -131,7 +131,7 @@ WindowOutcome WindowModel::Answer(Offer offer) {
     case WindowOutcome::kLate: ++ledger_.late; break;
     case WindowOutcome::kFuture: ++ledger_.future; break;
     case WindowOutcome::kTombstoned: ++ledger_.tombstoned; break;
-    default: ++ledger_.refused;
+    default: ++ledger_.over_limit;
   }
   return outcome;
 }

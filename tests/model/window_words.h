@@ -98,7 +98,7 @@ inline std::string Said(const WindowLedger& l, bool settled) {
                                             l.late,
                                             l.future,
                                             l.tombstoned,
-                                            l.refused,
+                                            l.over_limit,
                                             l.removed,
                                             l.replaced,
                                             l.dropped,
@@ -108,10 +108,10 @@ inline std::string Said(const WindowLedger& l, bool settled) {
                                             settled ? l.live : 0,
                                             settled ? l.changes : 0};
   constexpr std::array<std::string_view, 19> kNames = {
-      "events",    "added",      "refreshed", "updated",
-      "unchanged", "duplicate",  "conflict",  "late",
-      "future",    "tombstoned", "refused",   "removed",
-      "replaced",  "dropped",    "cleared",   "tombstones_refused",
+      "events",    "added",      "refreshed",  "updated",
+      "unchanged", "duplicate",  "conflict",   "late",
+      "future",    "tombstoned", "over_limit", "removed",
+      "replaced",  "dropped",    "cleared",    "tombstones_refused",
       "expired",   "live",       "changes"};
   std::string out;
   for (size_t i = 0; i < columns.size(); ++i) {

@@ -61,7 +61,7 @@ TEST_F(PresenceTest, AUserHasSoManyConnections) {
   EXPECT_EQ(Enter("ann", "3", 104s), kFull);  // overdue ones count
   Advance(105s);
   EXPECT_EQ(Enter("ann", "3", 105s), kReturned);
-  EXPECT_EQ(ledger().refused, 2u);
+  EXPECT_EQ(ledger().over_limit, 2u);
 }
 
 TEST_F(PresenceTest, ASeriesHasSoManyUsers) {
@@ -128,7 +128,7 @@ TEST_F(PresenceTest, NamesThatAreTooLongAreRefusedBeforeTimeMoves) {
   EXPECT_FALSE(Find(longer).has_value());
   EXPECT_EQ(room().Count(longer).here, 0u);
   EXPECT_EQ(room().Count(longest).here, 1u);
-  EXPECT_EQ(ledger().refused, 5u);
+  EXPECT_EQ(ledger().over_limit, 5u);
 }
 
 // A function of the caller's runs under a lock, and is told so.

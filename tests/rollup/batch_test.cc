@@ -101,7 +101,7 @@ class RollupBatch : public RollupTest {
         .allowed_lateness = 10s,
         .margin = below(2) * 5s,
         .on_late = static_cast<OnLateAdd>(below(3)),
-        .answer_horizon = 20s + below(2) * 60s,
+        .deduplication_window = 20s + below(2) * 60s,
         .retention = below(2) * 20s,
         .forget_after = below(2) == 0 ? kForever : Duration{20s},
         .limits = {.max_keys = 8 + below(2) * 100, .max_bytes = 4'000 + below(2) * 1'000'000}};

@@ -78,7 +78,7 @@ TEST_F(RollupTest, ARetryOfWhatCountedIsADuplicateThoughItIsLate) {
   EXPECT_EQ(Add("a", 3s, 7, "other"), kLate);
 }
 
-TEST_F(RollupTest, AnIdIsRememberedForTheAnswerHorizonOfItsStamp) {
+TEST_F(RollupTest, AnIdIsRememberedForTheDeduplicationWindowOfItsStamp) {
   Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s, 7, "id");
   Advance(53s);
@@ -121,8 +121,8 @@ TEST_F(RollupTest, OnEventTimeTheEventItselfCanEndTheMemory) {
   EXPECT_EQ(Add("a", 53s + 1us, 7, "id"), kAdded);
 }
 
-TEST_F(RollupTest, WithAHorizonOfTheAllowedLatenessWhatIsLateIsUnknown) {
-  Open({.windows = {10s}, .allowed_lateness = 5s, .answer_horizon = 5s});
+TEST_F(RollupTest, WithADeduplicationWindowOfTheAllowedLatenessWhatIsLateIsUnknown) {
+  Open({.windows = {10s}, .allowed_lateness = 5s, .deduplication_window = 5s});
   Add("a", 3s, 7, "id");
   Advance(8s);
   EXPECT_EQ(Add("a", 3s, 7, "id"), kDuplicate);
@@ -138,7 +138,7 @@ TEST_F(RollupTest, WhatWasNotCountedIsNotRemembered) {
   Add("a", 0s);
   Advance(20s);
   EXPECT_EQ(Add("a", 3s, 7, "late"), kLate);
-  EXPECT_EQ(Add("b", 20s, 7, "refused"), kOverLimit);
+  EXPECT_EQ(Add("b", 20s, 7, "over_limit"), kOverLimit);
   EXPECT_EQ(Add("a", 20s + 1min + 1us, 7, "future"), kFuture);
   EXPECT_EQ(sizes().ids, 0u);
   EXPECT_EQ(Add("a", 3s, 7, "late"), kLate);
@@ -238,8 +238,8 @@ TEST_F(RollupTest, ADuplicateNeedsNoRoom) {
   for (int j = 0; j < i; ++j) EXPECT_EQ(Add("a", 3s, 1, "id " + std::to_string(j)), kDuplicate);
   EXPECT_EQ(Add("a", 3s, 2, "id 0"), kConflict);
   EXPECT_EQ(Add("a", 3s), kAdded);  // without an id it needs none either
-  EXPECT_EQ(ledger().refused, 2u);
-  EXPECT_EQ(ledger().refused_for_bytes, 2u);
+  EXPECT_EQ(ledger().over_limit, 2u);
+  EXPECT_EQ(ledger().over_byte_limit, 2u);
 }
 
 }  // namespace

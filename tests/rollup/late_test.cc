@@ -57,7 +57,7 @@ TEST_F(RollupTest, ALateEventLeavesNoTrace) {
   EXPECT_EQ(engine().NextDeadline(), std::nullopt);
 }
 
-TEST_F(RollupTest, BeyondTheAnswerHorizonLateIsUnknown) {
+TEST_F(RollupTest, BeyondTheDeduplicationWindowLateIsUnknown) {
   Open({.windows = {10s}, .allowed_lateness = 5s});  // the horizon is ten times that
   Advance(100s);
   EXPECT_EQ(Add("a", 50s), kLate);
@@ -68,8 +68,8 @@ TEST_F(RollupTest, BeyondTheAnswerHorizonLateIsUnknown) {
   EXPECT_EQ(ledger().late_unknown, 2u);
 }
 
-TEST_F(RollupTest, TheAnswerHorizonCanBeNamed) {
-  Open({.windows = {10s}, .allowed_lateness = 5s, .answer_horizon = 5s});
+TEST_F(RollupTest, TheDeduplicationWindowCanBeNamed) {
+  Open({.windows = {10s}, .allowed_lateness = 5s, .deduplication_window = 5s});
   Advance(100s);
   EXPECT_EQ(Add("a", 95s), kAdded);
   EXPECT_EQ(Add("a", 95s - 1us), kLateUnknown);
@@ -259,7 +259,7 @@ TEST_F(RollupTest, KeysAndIdsMayHaveAnyBytesUpTo64KiB) {
   EXPECT_EQ(Clear(too_long, 0s), kOverLimit);
   EXPECT_EQ(Clear("a", 0s, too_long), kOverLimit);
   EXPECT_EQ(counter().AddAndGet(too_long, 1, At(0s)).outcome, kOverLimit);
-  EXPECT_EQ(ledger().refused, 5u);
+  EXPECT_EQ(ledger().over_limit, 5u);
   const AddedCount refused = counter().AddAndGet(longest, 1, At(0s), too_long);
   EXPECT_EQ(refused.outcome, kOverLimit);
   EXPECT_EQ(refused.value.amount.sum, 1);

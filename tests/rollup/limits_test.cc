@@ -30,8 +30,8 @@ TEST_F(RollupTest, AtTheLimitOnKeysAnotherOneIsRefused) {
   EXPECT_EQ(Add("a", 13s), kAdded);
   EXPECT_FALSE(counter().Ref("a").empty());
   EXPECT_EQ(sizes().keys, 2u);
-  EXPECT_EQ(ledger().refused, 2u);
-  EXPECT_EQ(ledger().refused_for_bytes, 0u);
+  EXPECT_EQ(ledger().over_limit, 2u);
+  EXPECT_EQ(ledger().over_byte_limit, 0u);
   EXPECT_EQ(Sum("c"), 0);
 }
 
@@ -88,8 +88,8 @@ TEST_F(RollupTest, AtTheLimitOnBytesWhatNeedsMoreIsRefused) {
   EXPECT_GT(keys, 10);
   EXPECT_LT(keys, 20'000 / 300);
   EXPECT_LE(sizes().bytes, 20'000u);
-  EXPECT_EQ(ledger().refused, 1u);
-  EXPECT_EQ(ledger().refused_for_bytes, 1u);
+  EXPECT_EQ(ledger().over_limit, 1u);
+  EXPECT_EQ(ledger().over_byte_limit, 1u);
   EXPECT_EQ(Add(std::string(300, 'k') + "0", 4s), kAdded);  // needs no more
   Advance(15s);
   EXPECT_EQ(Add(std::string(300, 'n'), 15s), kOverLimit);  // what waits takes room as well
@@ -148,8 +148,8 @@ TEST_F(RollupTest, AtTheLimitOnTheBacklogNoWindowIsOpened) {
   EXPECT_EQ(Add("b", 15s), kOverLimit);
   EXPECT_EQ(counter().Pop(1).size(), 1u);
   EXPECT_EQ(Add("b", 15s), kAdded);
-  EXPECT_EQ(ledger().refused, 2u);
-  EXPECT_EQ(ledger().refused_for_bytes, 0u);
+  EXPECT_EQ(ledger().over_limit, 2u);
+  EXPECT_EQ(ledger().over_byte_limit, 0u);
 }
 
 // Each partition has its share.
@@ -157,7 +157,7 @@ TEST_F(RollupTest, LimitsAreDividedAmongThePartitions) {
   Open({.windows = {10s}, .allowed_lateness = 5s, .limits = {.max_keys = 8}}, {.partitions = 4});
   for (int i = 0; i < 100; ++i) Add(std::to_string(i), 3s);
   EXPECT_EQ(sizes().keys, 8u);
-  EXPECT_EQ(ledger().refused, 92u);
+  EXPECT_EQ(ledger().over_limit, 92u);
 }
 
 // The ledger.
@@ -183,7 +183,7 @@ TEST_F(RollupTest, TheLedgerSaysWhereEveryEventEndedUp) {
                               .conflict = 1,
                               .late = 2,
                               .future = 1,
-                              .refused = 1,
+                              .over_limit = 1,
                               .late_unknown = 1,
                               .clears = 1,
                               .windows = 5,
@@ -206,7 +206,7 @@ class RollupLimitsTest : public RollupTest {
         .allowed_lateness = below(3) * 5s,
         .margin = below(2) * 7s,
         .on_late = static_cast<OnLateAdd>(below(3)),
-        .answer_horizon = 40s,
+        .deduplication_window = 40s,
         .retention = below(2) * 20s,
         .forget_after = below(2) == 0 ? kForever : Duration{below(60) * 1s + 20s},
         .clears = below(2) == 0,
@@ -237,10 +237,10 @@ class RollupLimitsTest : public RollupTest {
     const RollupLedger now = ledger();
     const RollupSizes held = sizes();
     EXPECT_LE(held.keys, limits.max_keys);
-    EXPECT_LE(now.refused - refused_, 1u);
+    EXPECT_LE(now.over_limit - refused_, 1u);
     EXPECT_EQ(now.keys_opened - now.forgotten, held.keys);
     EXPECT_GE(now.events, events_);
-    refused_ = now.refused;
+    refused_ = now.over_limit;
     events_ = now.events;
     CheckWhole(counter().any());
   }

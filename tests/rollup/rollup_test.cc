@@ -187,7 +187,7 @@ TEST_F(RollupTest, TheLongestWindowsAndLimitsWrapNothing) {
   Open({.windows = {almost_for_ever},
         .allowed_lateness = almost_for_ever,
         .margin = almost_for_ever,
-        .answer_horizon = almost_for_ever},
+        .deduplication_window = almost_for_ever},
        OnEventTime());
   for (const EngineTime at : {kEndOfTime, kBeginningOfTime, EngineTime{}, EngineTime{} - 1us}) {
     EXPECT_EQ(counter().Add("a", 1, at, std::to_string(at.time_since_epoch().count())), kAdded);
@@ -381,9 +381,12 @@ TEST(RollupOptionsTest, OneOutOfRangeIsRefusedByName) {
               HasSubstr("allowed_lateness"));
   EXPECT_THAT(refused([](auto& o) { o.margin = -1us; }), HasSubstr("margin"));
   EXPECT_THAT(refused([](auto& o) { o.margin = kForever; }), HasSubstr("margin"));
-  EXPECT_THAT(refused([](auto& o) { o.answer_horizon = 5s - 1us; }), HasSubstr("answer_horizon"));
-  EXPECT_THAT(refused([](auto& o) { o.answer_horizon = -1us; }), HasSubstr("answer_horizon"));
-  EXPECT_THAT(refused([](auto& o) { o.answer_horizon = kForever; }), HasSubstr("answer_horizon"));
+  EXPECT_THAT(refused([](auto& o) { o.deduplication_window = 5s - 1us; }),
+              HasSubstr("deduplication_window"));
+  EXPECT_THAT(refused([](auto& o) { o.deduplication_window = -1us; }),
+              HasSubstr("deduplication_window"));
+  EXPECT_THAT(refused([](auto& o) { o.deduplication_window = kForever; }),
+              HasSubstr("deduplication_window"));
   EXPECT_THAT(refused([](auto& o) { o.retention = -1us; }), HasSubstr("retention"));
   EXPECT_THAT(refused([](auto& o) { o.retention = 2s, o.forget_after = 1s; }),
               HasSubstr("forget_after"));

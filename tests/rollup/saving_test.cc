@@ -157,7 +157,7 @@ std::vector<SavedRollup> AllSavedRollups() {
   all[6].rollup.retention = 20s;
   all[7].name = "ids";
   all[7].ids = true;
-  all[7].rollup.answer_horizon = 30s;
+  all[7].rollup.deduplication_window = 30s;
   all[8].name = "corrections";
   all[8].rollup.allowed_lateness = 5s;
   all[8].rollup.on_late = OnLateAdd::kCorrect;

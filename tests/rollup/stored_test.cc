@@ -35,7 +35,8 @@ class Episode {
     options.allowed_lateness = kSecond * Below(30);
     options.margin = kSecond * Below(3);
     options.on_late = static_cast<OnLateAdd>(Below(3));
-    if (Below(2) == 0) options.answer_horizon = options.allowed_lateness + kSecond * Below(30);
+    if (Below(2) == 0)
+      options.deduplication_window = options.allowed_lateness + kSecond * Below(30);
     options.retention = kSecond * Below(2) * Below(100);
     if (Below(2) == 0) options.forget_after = options.retention + kSecond * Below(2) * Below(60);
     options.clears = Below(3) == 0;

@@ -219,7 +219,7 @@ class EveryCollection {
       batch.push_back({keys[key], at + 3s * (i - from), {i * 11, ids[key % 3]}});
     }
     sales_.FoldBatch(batch, {}, {},
-                     SourceMark{.source = kSource, .offset = static_cast<uint64_t>(from)});
+                     SourcePosition{.source = kSource, .offset = static_cast<uint64_t>(from)});
     sales_.Fold("ann", {from, "one more"}, at + 4s);
     for (int i = 0; i < 3; ++i) {
       const std::string& id = ids[static_cast<size_t>(i)];

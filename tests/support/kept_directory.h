@@ -51,7 +51,7 @@ class Keeper {
     for (const std::string& name : names) {
       batch.push_back({name, FromUnix(std::chrono::seconds(60)), {text}});
     }
-    words_.FoldBatch(batch, {}, {}, SourceMark{.source = 7, .offset = 100});
+    words_.FoldBatch(batch, {}, {}, SourcePosition{.source = 7, .offset = 100});
     engine_->Advance(FromUnix(std::chrono::seconds(60)));
   }
   void TakeSnapshot() {

@@ -59,7 +59,7 @@ void FoldSource(Counting& folder, uint32_t source, uint64_t from) {
     for (uint64_t i = from; i < end; ++i) keys.push_back(KeyOf(source, i));
     batch.clear();
     for (uint64_t i = from; i < end; ++i) batch.push_back({keys[i - from], kT0, {source, i}});
-    folder.FoldBatch(batch, {}, {}, SourceMark{.source = source, .offset = from});
+    folder.FoldBatch(batch, {}, {}, SourcePosition{.source = source, .offset = from});
     from = end;
   }
 }
@@ -137,13 +137,13 @@ TEST(SnapshotThreads, EachBelongsToOneCut) {
     const std::unique_ptr<Service> restored = Restored(snapshot, options);
     const std::array<uint64_t, kSources> open = restored->Open();
     for (uint32_t source = 0; source < kSources; ++source) {
-      const uint64_t mark = restored->engine->SourceMarkOf(source, 0);
+      const uint64_t position = restored->engine->SourcePositionOf(source, 0);
       for (int p = 1; p < kPartitions; ++p) {
-        EXPECT_EQ(restored->engine->SourceMarkOf(source, p), mark);
+        EXPECT_EQ(restored->engine->SourcePositionOf(source, p), position);
       }
-      EXPECT_EQ(open[source], mark) << "all events before the mark, and none behind it";
-      // From somewhere before the mark.
-      FoldSource(restored->folder, source, mark - std::min<uint64_t>(mark, 100 * source));
+      EXPECT_EQ(open[source], position) << "all events before the position, and none behind it";
+      // From somewhere before the position.
+      FoldSource(restored->folder, source, position - std::min<uint64_t>(position, 100 * source));
     }
     for (const uint64_t events : restored->Open()) EXPECT_EQ(events, kEvents);
   }
@@ -167,7 +167,7 @@ TEST(SnapshotThreads, NothingIsLostOrCountedTwiceWhileEmissionsAreTaken) {
     const std::unique_ptr<Service> restored = Restored(snapshot, options);
     uint64_t taken = 0;
     for (uint32_t source = 0; source < kSources; ++source) {
-      taken += restored->engine->SourceMarkOf(source, 0);
+      taken += restored->engine->SourcePositionOf(source, 0);
     }
     const Ledger ledger = restored->folder.ledger();
     EXPECT_TRUE(ledger.Balances());

@@ -547,7 +547,7 @@ void Round::Compare(StressSeen& seen) {
     same(ledger.folded, answered(FoldOutcome::kFolded), "ledger: folded");
     same(ledger.late, answered(FoldOutcome::kLate), "ledger: late");
     same(ledger.future, answered(FoldOutcome::kFuture), "ledger: future");
-    same(ledger.refused, answered(FoldOutcome::kOverLimit), "ledger: refused");
+    same(ledger.over_limit, answered(FoldOutcome::kOverLimit), "ledger: refused");
     same(ledger.overloaded, answered(FoldOutcome::kOverloaded), "ledger: overloaded");
     same(ledger.duplicate, answered(FoldOutcome::kDuplicate), "ledger: duplicate");
     same(ledger.conflict, answered(FoldOutcome::kConflict), "ledger: conflict");

@@ -53,7 +53,7 @@ class LiveWindowBytes : public LiveWindowTest {
     Advance(1000h);
     EXPECT_EQ(ledger().live, 0u);
     EXPECT_EQ(window().sizes().members, 0u);
-    refused_ += ledger().refused;
+    refused_ += ledger().over_limit;
     dropped_ += ledger().dropped;
   }
 

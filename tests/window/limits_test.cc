@@ -65,7 +65,7 @@ TEST_F(LiveWindowTest, AFullSeriesRefuses) {
   EXPECT_EQ(Add("ann", 2s), kRefreshed);  // adds nothing
   EXPECT_EQ(AddTo("other", "cy", 2s), kAdded);
   EXPECT_THAT(Ids(), ElementsAre("ben", "ann"));
-  EXPECT_EQ(ledger().refused, 1u);
+  EXPECT_EQ(ledger().over_limit, 1u);
   // What has ended makes room.
   Advance(11s);
   EXPECT_EQ(Add("cy", 11s), kAdded);
@@ -79,7 +79,7 @@ TEST_F(LiveWindowTest, AFullSeriesDropsItsOldest) {
   EXPECT_EQ(Add("cy", 3s), kAdded);
   EXPECT_THAT(Ids(), ElementsAre("ben", "cy"));
   EXPECT_EQ(ledger().dropped, 1u);
-  EXPECT_EQ(ledger().refused, 1u);
+  EXPECT_EQ(ledger().over_limit, 1u);
 }
 
 TEST_F(LiveWindowTest, TooManyMembersAreRefused) {
@@ -87,7 +87,7 @@ TEST_F(LiveWindowTest, TooManyMembersAreRefused) {
   Add("ann", 0s);
   AddTo("other", "ann", 0s);
   EXPECT_EQ(Add("ben", 1s), kOverLimit);
-  EXPECT_EQ(ledger().refused, 1u);
+  EXPECT_EQ(ledger().over_limit, 1u);
   EXPECT_EQ(ledger().live, 2u);
   Advance(10s);
   EXPECT_EQ(Add("ben", 1s), kAdded);
@@ -191,7 +191,7 @@ TEST_F(LiveWindowTest, NobodyGoesForAnEventThatIsLargerThanTheLimit) {
     EXPECT_EQ(AddTo(std::string(20'000, 's'), "cy", 1s), kOverLimit);
     EXPECT_THAT(Ids(), ElementsAre("ann", "ben"));
     EXPECT_EQ(ledger().dropped, 0u);
-    EXPECT_EQ(ledger().refused, 2u);
+    EXPECT_EQ(ledger().over_limit, 2u);
   }
 }
 
@@ -206,7 +206,7 @@ TEST_F(LiveWindowTest, AnEventThatIsRefusedHasEndedNobody) {
   EXPECT_EQ(Add(std::string(5'000, 'b'), 0s, {.ttl = 30s}), kAdded);
   EXPECT_EQ(Find("first"), std::nullopt);
   EXPECT_GT(ledger().dropped, 1u);
-  EXPECT_EQ(ledger().refused, 1u);
+  EXPECT_EQ(ledger().over_limit, 1u);
 }
 
 TEST_F(LiveWindowTest, AFullSeriesThatMakesRoomTakesTheEvent) {
@@ -249,7 +249,7 @@ TEST_F(LiveWindowTest, NamesMayHaveAnyBytesUpTo64KiB) {
   EXPECT_EQ(window().Count(too_long), 0u);
   EXPECT_EQ(window().Clear(too_long), 0u);
   EXPECT_EQ(window().Count(longest), 1u);
-  EXPECT_EQ(ledger().refused, 3u);
+  EXPECT_EQ(ledger().over_limit, 3u);
 }
 
 TEST_F(LiveWindowTest, ANameThatIsTooLongMovesNoTime) {
@@ -265,7 +265,7 @@ TEST_F(LiveWindowTest, EveryEventIsCountedWhateverItsNames) {
   const std::vector<KeyedEvent<Window::Event>> rows = {{"", At(0s), {.id = "ann"}}};
   EXPECT_EQ(window().Touch(too_long, "ann", At(0s)), kOverLimit);
   EXPECT_EQ(window().Import(too_long, rows)[kOverLimit], 1u);
-  EXPECT_EQ(ledger().refused, 2u);
+  EXPECT_EQ(ledger().over_limit, 2u);
 }
 
 TEST_F(LiveWindowTest, AnEventBeyondTheFutureLimitChangesNothing) {

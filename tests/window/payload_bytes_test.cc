@@ -64,7 +64,7 @@ TEST_P(PayloadBytes, AMemberThatWouldBecomeTooLargeStaysAsItWas) {
   EXPECT_EQ(Add(7, 1, 2 * kBytesAllowed), WindowOutcome::kOverLimit);
   EXPECT_EQ(SizeOf(7), 1u);
   EXPECT_EQ(window_->Count("s"), size_t{kSmallMembers});
-  EXPECT_EQ(window_->ledger().refused, 1u);
+  EXPECT_EQ(window_->ledger().over_limit, 1u);
   EXPECT_EQ(window_->ledger().replaced, 0u);
 }
 
@@ -97,7 +97,7 @@ TEST_P(PayloadBytes, TheLimitHoldsForPayloadsOfAnySize) {
     for (int i = 1; i < 1'000 && !HasFailure(); ++i) {
       Add(static_cast<int>(random() % 30), i, random() % (kBytesAllowed / (1 + random() % 40)));
     }
-    EXPECT_GT(window_->ledger().refused + window_->ledger().dropped, 0u);
+    EXPECT_GT(window_->ledger().over_limit + window_->ledger().dropped, 0u);
     window_->Close();
   }
 }

@@ -201,7 +201,7 @@ Kind Recognise(std::string_view first) {
 }
 
 // The kind of an input that ended within a magic number. Bytes that could be text count as text,
-// and so as a bad line.
+// and so as an invalid line.
 Kind RecogniseCut(std::string_view all) {
   const auto is_text = [](char c) { return c >= 0x20 && c < 0x7f; };
   if (std::ranges::all_of(all, is_text)) return Kind::kPlain;

@@ -79,7 +79,7 @@ Flag EngineFlag(EngineJobOptions& o, std::string_view name, std::string_view hel
       {"journal", "DIR",
        "keep what is open in this directory, so that the same command goes on there after\n"
        "a crash or a kill, and the next run with further FILEs after --at-end keep: each\n"
-       "FILE is read once. --output, --late and --bad are then written in place. A signal\n"
+       "FILE is read once. --output, --late and --invalid are then written in place. A signal\n"
        "acts as --at-end keep. See pleat journal --help",
        FileName(o.journal, Dash::kRefused)},
       {"durability", "snapshots",
@@ -190,7 +190,7 @@ absl::Status EngineJob::GoOnWithClock() {
 
 absl::Status EngineJob::CheckOutputsApart() {
   std::vector<NamedFile> outputs = {NamedOutput("--output", options_.output_file),
-                                    NamedOutput("--bad", options_.bad_file)};
+                                    NamedOutput("--invalid", options_.invalid_file)};
   for (const WantedOutput& output : Outputs()) outputs.push_back(output.named);
   return CheckNoneInside({.role = "--journal", .path = options_.journal}, outputs);
 }
@@ -243,7 +243,7 @@ void EngineJob::EndInput(bool unfinished) {
 std::array<std::pair<std::string, OutputFile*>, 3> EngineJob::KeptOutputs() {
   return {{{options_.output_file, &output()},
            {options_.late_file, late_file()},
-           {options_.bad_file, bad_file()}}};
+           {options_.invalid_file, invalid_file()}}};
 }
 
 // An error is said once. The run goes on, and the next attempt may succeed.

@@ -16,7 +16,7 @@
 namespace pleat::cli {
 
 struct JobOptions {
-  enum class OnBad : uint8_t { kSkip, kFail };
+  enum class OnInvalid : uint8_t { kSkip, kFail };
 
   FoldSpec spec;  // the event's key and time, the limits, and so on
 
@@ -33,8 +33,8 @@ struct JobOptions {
   int threads = 1;
   InputFormat input = InputFormat::kNdjson;
   bool threads_given = false;  // if not, Complete() chooses their number
-  OnBad on_bad = OnBad::kSkip;
-  std::string bad_file;  // empty: none
+  OnInvalid on_invalid = OnInvalid::kSkip;
+  std::string invalid_file;  // empty: none
   bool strict = false;
   std::string output_file = "-";
   bool quiet_summary = false;
@@ -47,7 +47,7 @@ struct JobOptions {
 };
 
 // The flag `name` of those that commands share: input, time, time-unit, time-zone, time-format,
-// reorder, future-limit, where, from, to, max-memory, on-bad, bad, strict, output, quiet-summary,
+// reorder, future-limit, where, from, to, max-memory, on-invalid, invalid, strict, output, quiet-summary,
 // threads, help. A command lists those that it has, where its help wants them, and gives `help` if
 // the flag means something of its own there. REQUIRES: `options` outlives the flag.
 Flag CommonFlag(JobOptions& options, std::string_view name, std::string_view help = {});

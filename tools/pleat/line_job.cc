@@ -58,7 +58,7 @@ int LineJob::Run() {
   }
   Flush();
   CutStreams();
-  SayHidden(bad_lines_, "bad line");
+  SayHidden(invalid_lines_, "invalid line");
   SayWhyUnusable();
   Conclude();
   return ExitCode();
@@ -99,7 +99,8 @@ absl::Status LineJob::OpenOutputs() {
   std::vector<WantedOutput> wanted = {
       {NamedOutput("--output", options_.output_file), OutputMode(), output_}};
   for (WantedOutput& output : Outputs()) wanted.push_back(std::move(output));
-  wanted.push_back({NamedOutput("--bad", options_.bad_file), OutputFile::Mode::kStream, bad_});
+  wanted.push_back(
+      {NamedOutput("--invalid", options_.invalid_file), OutputFile::Mode::kStream, invalid_});
   for (WantedOutput& output : wanted) {
     if (output.mode == OutputFile::Mode::kStream) output.kept = KeptBytes(output.named.path);
   }
@@ -129,7 +130,7 @@ void LineJob::ReadInputs() {
 
 void LineJob::ReadInput(const std::string& path, BlockQueue& blocks) {
   input_name_ = Printable(InputName(path));
-  last_bad_ = 0;
+  last_invalid_ = 0;
   const absl::StatusOr<InputStart> start = BeginInput(path);
   if (!start.ok()) return StopFor(start.status());
   if (start->skipped) return;
@@ -182,7 +183,7 @@ void LineJob::ReadBlocks(const std::string& path, BlockQueue& blocks, bool live)
 }
 
 // Whether the line over the limit that comes next has an end by now. It comes in pieces, and what is
-// written of one to --bad cannot be taken back: so a second reader looks ahead, over each byte once.
+// written of one to --invalid cannot be taken back: so a second reader looks ahead, over each byte once.
 absl::StatusOr<bool> LineJob::LongLineEnds(const std::string& path) {
   if (!ahead_) {
     // Standard input stays where the first reader is.
@@ -286,18 +287,18 @@ void LineJob::KeepFirstLine(std::string_view lines) {
   if (line.size() <= kBytesKept) first_line_ = line;
 }
 
-// A piece of a line over the limit. It goes to --bad as it comes, since the line may be of any
+// A piece of a line over the limit. It goes to --invalid as it comes, since the line may be of any
 // length.
 void LineJob::TakeLongPiece(LineBlock::Kind kind, std::string_view text) {
   if (kind == LineBlock::Kind::kLongBegin) {
     unusable_.Add(input_name_, text);
-    SayBad(0, TakeLongLine(text.substr(0, kLineBytesShown)).reason);
+    SayInvalid(0, TakeLongLine(text.substr(0, kLineBytesShown)).reason);
     ++lines_before_;
   }
-  if (bad_ == nullptr) return;
-  StopFor(bad_->Append(text));
+  if (invalid_ == nullptr) return;
+  StopFor(invalid_->Append(text));
   const bool ends = kind == LineBlock::Kind::kLongEnd || stopped();
-  if (ends && !text.ends_with('\n')) StopFor(bad_->Append("\n"));
+  if (ends && !text.ends_with('\n')) StopFor(invalid_->Append("\n"));
 }
 
 void LineJob::NoteUnusual(const UnusualLine& line) {
@@ -305,7 +306,7 @@ void LineJob::NoteUnusual(const UnusualLine& line) {
     SayOf(line.index, line.result.reason);
     stop_ = Stop::kNoUnit;
   }
-  if (line.result.kind != LineResult::Kind::kBad) return;
+  if (line.result.kind != LineResult::Kind::kInvalid) return;
   std::optional<RefusedRecord> refused;
   if (line_map_ != nullptr) refused = ReadRefused(line.text);
   std::string reason(refused ? std::string_view(refused->reason) : line.result.reason);
@@ -313,17 +314,17 @@ void LineJob::NoteUnusual(const UnusualLine& line) {
     const std::string help = unusable_.AddMissing(*about, reason, line.text);
     if (!help.empty()) reason += "; " + help;
   }
-  SayBad(line.index, reason);
+  SayInvalid(line.index, reason);
   const uint64_t number = lines_before_ + line.index + 1;
-  if (std::exchange(last_bad_, number) == number) return;
-  if (refused) return AppendLine(bad_.get(), refused->record);
+  if (std::exchange(last_invalid_, number) == number) return;
+  if (refused) return AppendLine(invalid_.get(), refused->record);
   unusable_.Add(input_name_, line.text);
-  AppendLine(bad_.get(), line.text);
+  AppendLine(invalid_.get(), line.text);
 }
 
-void LineJob::SayBad(size_t line_index, std::string_view reason) {
-  if (bad_lines_.Shows()) SayOf(line_index, reason);
-  if (options_.on_bad == JobOptions::OnBad::kFail && !stopped()) stop_ = Stop::kBadLine;
+void LineJob::SayInvalid(size_t line_index, std::string_view reason) {
+  if (invalid_lines_.Shows()) SayOf(line_index, reason);
+  if (options_.on_invalid == JobOptions::OnInvalid::kFail && !stopped()) stop_ = Stop::kInvalidLine;
 }
 
 // ---
@@ -406,14 +407,14 @@ void LineJob::SayAdvice(std::span<const OptionPath> absent, const StampCounts& s
 }
 
 int LineJob::ExitCode() const {
-  if (!failure_.empty() || stop_ == Stop::kBadLine) return kExitFailed;
+  if (!failure_.empty() || stop_ == Stop::kInvalidLine) return kExitFailed;
   if (stop_ == Stop::kNoUnit) return kExitUsage;
   if (stop_ == Stop::kReaderGone) return kExitDone;
   if (stop_ == Stop::kInterrupted) return kExitSignal + StopSignal();
   if (fails_at_end_) return kExitFailed;
   const Tally total = tally();
-  const bool bad = options_.strict && total.lines.bad > 0;
-  return unusable() || total.lost_events || bad ? kExitFailed : kExitDone;
+  const bool invalid = options_.strict && total.lines.invalid > 0;
+  return unusable() || total.lost_events || invalid ? kExitFailed : kExitDone;
 }
 
 void LineJob::StopFor(const absl::Status& status) {

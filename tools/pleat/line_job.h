@@ -1,5 +1,5 @@
 // A run of a command that reads lines of events. The job opens inputs and outputs, reads the inputs
-// in order, says which lines are bad, draws the progress, waits for live inputs, obeys signals and
+// in order, says which lines are invalid, draws the progress, waits for live inputs, obeys signals and
 // finds the exit code. A command derives from LineJob and does its work on the events:
 //
 //   class CountRun final : public LineJob { ... };
@@ -108,7 +108,7 @@ class LineJob : private InputWaiter {
   virtual absl::Status Open() = 0;
   // All of them can be opened. Errors: as Open(); kCancelled at a signal.
   virtual absl::Status CheckInputs() { return absl::OkStatus(); }
-  virtual std::vector<WantedOutput> Outputs() { return {}; }  // beside --output and --bad
+  virtual std::vector<WantedOutput> Outputs() { return {}; }  // beside --output and --invalid
   virtual OutputFile::Mode OutputMode() const { return OutputFile::Mode::kWhole; }  // of --output
   // How much of a kStream file an earlier run has written; the file is cut back to that. Errors: it
   // must not be.
@@ -136,7 +136,8 @@ class LineJob : private InputWaiter {
   virtual void StartBlock() {}
   virtual Readers NewReaders() = 0;
   virtual void TakeLines(Readers& readers) = 0;
-  virtual LineResult TakeLongLine(std::string_view beginning) = 0;  // over the limit, so a bad line
+  virtual LineResult TakeLongLine(
+      std::string_view beginning) = 0;  // over the limit, so an invalid line
 
   // The lines of a regular file, and its end too, to look at them before they are read.
   absl::StatusOr<LineReader> OpenToLook(const std::string& path);
@@ -149,12 +150,12 @@ class LineJob : private InputWaiter {
   virtual void OnInputAgain(Duration silent);
 
   // Finish() completes the outputs, which the job then flushes. Conclude() prints the summary, behind
-  // the job's last words on bad lines.
+  // the job's last words on invalid lines.
   virtual void Finish() {}
   virtual void Conclude() = 0;
 
-  // Says that the line, of the block under way, is bad, and keeps it for --bad; or that the unit of
-  // its time is missing, which ends the run. A line that is bad for several reasons is kept once.
+  // Says that the line, of the block under way, is invalid, and keeps it for --invalid; or that the unit of
+  // its time is missing, which ends the run. A line that is invalid for several reasons is kept once.
   void NoteUnusual(const UnusualLine& line);
 
   // On standard error: `text`; "pleat COMMAND: text"; "FILE:LINE: text" of a line of this block.
@@ -184,7 +185,7 @@ class LineJob : private InputWaiter {
   // The same, unless the run has failed before it could tell.
   bool unusable() const;
 
-  // Until a line is usable, a run writes nothing but --bad: what is due already waits in the engine.
+  // Until a line is usable, a run writes nothing but --invalid: what is due already waits in the engine.
   // Then it goes on, or once something is to be written for another reason. A run that ends before
   // changes nothing, unless it had no line at all.
   bool holds_back() const { return holds_back_; }
@@ -205,7 +206,7 @@ class LineJob : private InputWaiter {
   uint64_t bytes_read() const { return read_.bytes; }
 
   OutputFile& output() { return *output_; }
-  OutputFile* bad_file() const { return bad_.get(); }
+  OutputFile* invalid_file() const { return invalid_.get(); }
   // Appends a line, given without its newline. Nothing if the file was not asked for.
   void AppendLine(OutputFile* file, std::string_view line);
   // Writes the buffers of --output and of the outputs that stream.
@@ -213,7 +214,15 @@ class LineJob : private InputWaiter {
 
  private:
   // Why reading ended.
-  enum class Stop { kEndOfInput, kInterrupted, kLeftOff, kBadLine, kNoUnit, kFailed, kReaderGone };
+  enum class Stop {
+    kEndOfInput,
+    kInterrupted,
+    kLeftOff,
+    kInvalidLine,
+    kNoUnit,
+    kFailed,
+    kReaderGone
+  };
 
   absl::Status OpenAll();
   absl::Status CheckNotForgotten() const;
@@ -232,7 +241,7 @@ class LineJob : private InputWaiter {
   void TakeBlock(BlockQueue::Block& block);
   void KeepFirstLine(std::string_view lines);
   void TakeLongPiece(LineBlock::Kind kind, std::string_view text);
-  void SayBad(size_t line_index, std::string_view reason);
+  void SayInvalid(size_t line_index, std::string_view reason);
   bool AwaitInput(int fd) override;
   bool writes_to_stdout() const { return output_->fd() == STDOUT_FILENO; }
   Progress::State State() const;
@@ -249,7 +258,7 @@ class LineJob : private InputWaiter {
   Tally before_;  // of the runs that this one goes on with
   Progress progress_;
   std::unique_ptr<OutputFile> output_;
-  std::unique_ptr<OutputFile> bad_;
+  std::unique_ptr<OutputFile> invalid_;
   std::vector<OutputFile*> streams_;
   LineCounts earlier_;  // of the runs that this one goes on with
   bool holds_back_ = true;
@@ -265,10 +274,10 @@ class LineJob : private InputWaiter {
   ReadCount looked_at_;                // by OpenToLook(),
   LineMap looked_at_lines_;            // and these are not asked for
   uint64_t lines_before_ = 0;          // of this input, before the block under way
-  uint64_t last_bad_ = 0;              // its number
+  uint64_t last_invalid_ = 0;          // its number
   EngineTime arrival_ = kBeginningOfTime;
   size_t bytes_since_hand_out_ = 0;
-  Few bad_lines_;
+  Few invalid_lines_;
   UnusableInput unusable_;
   std::string first_line_;  // that is not blank
 };

@@ -40,7 +40,7 @@ struct LineBlock {
 
 class LineReader {
  public:
-  // `end`: what becomes of a last line without a newline. A line over the limit is bad in any case,
+  // `end`: what becomes of a last line without a newline. A line over the limit is invalid in any case,
   // and never left.
   explicit LineReader(std::unique_ptr<ByteSource> source,
                       UnfinishedEnd end = UnfinishedEnd::kTaken);

@@ -60,7 +60,7 @@ struct RunNote {
     }
   };
 
-  // A file of --output, --late or --bad.
+  // A file of --output, --late or --invalid.
   struct Output {
     uint64_t device = 0;
     uint64_t inode = 0;

@@ -1,6 +1,6 @@
 // The summary of a run for people: a few rows, the values right-aligned.
 //
-//   lines     39,232  0 bad, 0 late, 0 refused
+//   lines     39,232  0 invalid, 0 late, 0 over limit
 //   took      0.13 s  293,185 lines/s, 17.2 MB/s read
 #pragma once
 

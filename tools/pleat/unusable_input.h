@@ -1,7 +1,7 @@
 // Why an input has no usable line: its format, and how to read that; or the paths that lead to no
 // member.
 //
-// The format is guessed at the end of a run, from the beginnings of the first bad lines. A path gets
+// The format is guessed at the end of a run, from the beginnings of the first invalid lines. A path gets
 // its hint at the first line that lacks it.
 #pragma once
 
@@ -16,10 +16,10 @@ namespace pleat::cli {
 
 class UnusableInput {
  public:
-  // Keeps a bad line of `input`, if it is one of the first of the first such input.
+  // Keeps an invalid line of `input`, if it is one of the first of the first such input.
   void Add(std::string_view input, std::string_view line);
 
-  // Counts a line that is bad for `reason`, which is about `path`. Returns what helps: `did you mean
+  // Counts a line that is invalid for `reason`, which is about `path`. Returns what helps: `did you mean
   // "user"?`, or if nothing is like it `the line has "user", "time"`; empty but for the first such
   // line.
   std::string AddMissing(const OptionPath& path, std::string_view reason, std::string_view line);

@@ -16,7 +16,7 @@
 #include <pleat/options.h>
 #include <pleat/outcome.h>
 #include <pleat/partition.h>
-#include <pleat/source_mark.h>
+#include <pleat/source_position.h>
 
 namespace pleat::inline v0_1 {
 namespace detail {
@@ -30,17 +30,17 @@ class FolderMistakes {
     return SayMisplaced<absl::StatusOr<Derived>>(options);
   }
 
-  // No mistake: a mark that leaves out its type, {.source = 7, .offset = 1'000}.
-  template <std::same_as<SourceMark> Mark = SourceMark>
+  // No mistake: a position that leaves out its type, {.source = 7, .offset = 1'000}.
+  template <std::same_as<SourcePosition> Position = SourcePosition>
   FoldCounts FoldBatch(std::span<const KeyedEvent<Event>> events, std::span<FoldOutcome> outcomes,
-                       PartitionRange only, const Mark& mark) noexcept {
-    return static_cast<Derived*>(this)->FoldBatch(events, outcomes, only, std::optional(mark));
+                       PartitionRange only, const Position& position) noexcept {
+    return static_cast<Derived*>(this)->FoldBatch(events, outcomes, only, std::optional(position));
   }
 
   template <class Events>
     requires(!std::is_convertible_v<Events, std::span<const KeyedEvent<Event>>>)
   FoldCounts FoldBatch(Events&&, std::span<FoldOutcome> = {}, PartitionRange = {},
-                       std::optional<SourceMark> = {}) noexcept {
+                       std::optional<SourcePosition> = {}) noexcept {
     static_assert(std::is_void_v<Events>, "FoldBatch() takes an array of KeyedEvent<Event>");
     return {};
   }

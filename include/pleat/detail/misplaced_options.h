@@ -83,7 +83,7 @@ struct Misplaced<RollupOptions> {
   Windows windows;
   Duration allowed_lateness{}, margin{};
   OnLateAdd on_late = {};
-  Duration answer_horizon{}, retention{}, forget_after{};
+  Duration deduplication_window{}, retention{}, forget_after{};
   bool clears = false;
   std::shared_ptr<CheckpointStore> store = {};
   RollupLimits limits = {};

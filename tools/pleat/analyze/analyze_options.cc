@@ -200,8 +200,8 @@ std::vector<Flag> AnalyzeFlags(AnalyzeOptions& o) {
                  "memory for what is known of keys, also as 512Mi or 2G (default half of the\n"
                  "machine's, or of the control group's); events that would take more are left\n"
                  "out, and counted"),
-      CommonFlag(o, "on-bad"),
-      CommonFlag(o, "bad"),
+      CommonFlag(o, "on-invalid"),
+      CommonFlag(o, "invalid"),
       CommonFlag(o, "strict"),
       CommonFlag(o, "help"),
   };

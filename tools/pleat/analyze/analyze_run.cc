@@ -37,7 +37,7 @@ std::vector<WantedOutput> AnalyzeRun::Outputs() {
   return {std::move(svg), std::move(html)};
 }
 
-// A line counts as an event if it is one for any key, and likewise as bad.
+// A line counts as an event if it is one for any key, and likewise as invalid.
 LineJob::Tally AnalyzeRun::tally() const {
   const JsonAnalyzer& first = *analyzers_.front();
   Tally total{first.counts(), false, first.analyzer().keys(),
@@ -45,7 +45,7 @@ LineJob::Tally AnalyzeRun::tally() const {
   for (const auto& analyzer : analyzers_) {
     const LineCounts counts = analyzer->counts();
     total.lines.events = std::max(total.lines.events, counts.events);
-    total.lines.bad = std::max(total.lines.bad, counts.bad);
+    total.lines.invalid = std::max(total.lines.invalid, counts.invalid);
     total.lost_events |= analyzer->analyzer().left_out() > 0;
   }
   return total;
@@ -61,7 +61,7 @@ LineJob::Readers AnalyzeRun::NewReaders() {
   return readers;
 }
 
-// Bad lines are noted in the order of the input, and a reason that several keys have once.
+// Invalid lines are noted in the order of the input, and a reason that several keys have once.
 void AnalyzeRun::TakeLines(Readers& readers) {
   using Noted =
       std::tuple<size_t, std::string, LineResult::Kind, std::string_view, const OptionPath*>;
@@ -156,8 +156,8 @@ std::string AnalyzeRun::Summary(const std::vector<KeyAnalysis>& keys) const {
     out += Printable(keys[i].shown()) + ": " + Counted(analysis.keys, "key") + " took " +
            ByteText(static_cast<double>(analysis.bytes)) + " of the " +
            ByteText(static_cast<double>(options_.analyzer.max_bytes)) + " allowed";
-    if (const uint64_t bad = analyzers_[i]->counts().bad; bad > 0)
-      out += "; " + Counted(bad, "bad line");
+    if (const uint64_t invalid = analyzers_[i]->counts().invalid; invalid > 0)
+      out += "; " + Counted(invalid, "invalid line");
     if (const uint64_t excluded = analyzers_[i]->counts().excluded; excluded > 0)
       out += "; " + Counted(excluded, "line") + " excluded";
     out += '\n';

@@ -18,7 +18,8 @@ Examples:
 
   Unix seconds, 30 seconds out of order, a compound key, rejected lines kept:
     pleat fold --key who=user.id,page --time ts --time-unit s --reorder 30s \
-        --quiet 10m --allowed-lateness 1h --late late.ndjson --bad bad.ndjson *.zst
+        --quiet 10m --allowed-lateness 1h --late late.ndjson \
+        --invalid invalid.ndjson *.zst
 
   One line per order, as soon as it is paid or failed, or comes to 1000 or more:
     pleat fold --key order --time at --quiet 1h --merge 'total=sum(price)' \
@@ -48,14 +49,14 @@ Output: one line per group, in the order in which the groups close:
   reason is quiet, max_wait, closing_time, max_events, max_bytes, start_mark,
   end_mark, condition, flush, limit or end; of lines before the last of a group
   leading or partial; correction; and in the file of --open, open.
-Stats: lines = events + bad + excluded;
-  events = opened + folded + late + refused + duplicate + conflict + corrected
-           + control;
+Stats: lines = events + invalid + excluded;
+  events = opened + folded + late + over_limit + duplicate + conflict
+           + corrected + control;
   opened = emissions - partial - corrected + silent + cancelled + open.
-Exit codes: 0 done, also with skipped bad lines, and when the reader of the
-  output has gone; 1 could not read or write, no usable line, refused events,
-  --strict, --on-bad fail; 2 wrong usage; 130, 143, 129 asked to end (SIGINT,
-  SIGTERM, SIGHUP): finished and flushed, or kept with --journal.
+Exit codes: 0 done, also with skipped invalid lines, and when the reader of the
+  output has gone; 1 could not read or write, no usable line, events over a
+  limit, --strict, --on-invalid fail; 2 wrong usage; 130, 143, 129 asked to end
+  (SIGINT, SIGTERM, SIGHUP): finished and flushed, or kept with --journal.
 )";
 
 }  // namespace
@@ -183,8 +184,8 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
        AboveZero(o.idle)},
       Heading("Input and limits"),
       CommonFlag(o, "input"),
-      CommonFlag(o, "on-bad"),
-      CommonFlag(o, "bad"),
+      CommonFlag(o, "on-invalid"),
+      CommonFlag(o, "invalid"),
       CommonFlag(o, "strict"),
       {"max-groups", "N",
        "open groups at a time (default 50000000); an event past a limit is refused",

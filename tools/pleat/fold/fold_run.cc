@@ -24,7 +24,7 @@ absl::Status FoldRun::Open() {
 
 LineJob::Tally FoldRun::tally() const {
   const Ledger ledger = folder_->ledger();
-  return {folder_->counts(), ledger.refused > 0, ledger.folded, "folded"};
+  return {folder_->counts(), ledger.over_limit > 0, ledger.folded, "folded"};
 }
 
 // ---
@@ -64,7 +64,7 @@ void FoldRun::OnEvent(const UnusualLine& line) {
 // At the first refusal.
 std::string FoldRun::ReachedLimit() const {
   const auto& limits = options_.spec.folder.limits;
-  return folder_->ledger().refused_for_bytes > 0
+  return folder_->ledger().over_byte_limit > 0
              ? "--max-memory " + std::to_string(limits.max_bytes)
              : "--max-groups " + std::to_string(limits.max_groups);
 }

@@ -53,9 +53,9 @@ std::string StatsJson(const RunTotals& t) {
   const std::pair<std::string_view, std::string> members[] = {
       {"lines", std::to_string(t.lines.lines)},
       {"events", std::to_string(t.lines.events)},
-      {"bad", std::to_string(t.lines.bad)},
+      {"invalid", std::to_string(t.lines.invalid)},
       {"late", std::to_string(t.groups.late)},
-      {"refused", std::to_string(t.groups.refused)},
+      {"over_limit", std::to_string(t.groups.over_limit)},
       {"opened", std::to_string(t.groups.opened)},
       {"folded", std::to_string(t.groups.folded)},
       {"emissions", std::to_string(t.groups.popped)},
@@ -85,8 +85,8 @@ std::string StatsJson(const RunTotals& t) {
 }
 
 std::string HumanSummary(const RunTotals& t, const RunEffort& effort, std::string_view fate) {
-  std::string fates = Grouped(t.lines.bad) + " bad, " + Grouped(t.groups.late) + " late, " +
-                      Grouped(t.groups.refused) + " refused";
+  std::string fates = Grouped(t.lines.invalid) + " invalid, " + Grouped(t.groups.late) + " late, " +
+                      Grouped(t.groups.over_limit) + " over limit";
   const std::pair<uint64_t, const char*> if_any[] = {{t.groups.duplicate, " duplicate"},
                                                      {t.groups.conflict, " conflicting"},
                                                      {t.groups.corrected, " as corrections"},

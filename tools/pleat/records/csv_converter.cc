@@ -217,7 +217,7 @@ absl::Status CsvConverter::HeaderError(std::string_view why) const {
                                     std::string(why));
 }
 
-// What is likely another format is named, since each of its lines would be bad.
+// What is likely another format is named, since each of its lines would be invalid.
 absl::Status CsvConverter::TakeHeader() {
   if (record_.starts_with("{\"")) return HeaderError("looks like lines of JSON, not like a header");
   if (const std::string mistake = Mistake(); !mistake.empty()) {

@@ -4,7 +4,7 @@
 // skipped. An object is found by its brackets and strings alone; whoever reads its line sees whether
 // it is valid. White space between its tokens is left out, newlines with it.
 //
-// If brackets cannot be matched, the object is a bad record up to there, and the next one is looked for
+// If brackets cannot be matched, the object is an invalid record up to there, and the next one is looked for
 // where a line begins with a bracket and is not further indented than the line of that object was.
 #pragma once
 

@@ -17,7 +17,7 @@ constexpr std::string_view kBehindQuote = "text behind the closing quote of a va
 constexpr std::string_view kEscape = "unknown escape in quotes";
 constexpr std::string_view kNoPair = "no name=value";
 
-// Half of a pair becomes bytes that are not UTF-8, for which the line is bad, as any bytes can.
+// Half of a pair becomes bytes that are not UTF-8, for which the line is invalid, as any bytes can.
 void AppendUtf8(uint32_t c, std::string& out) {
   const auto rest = [c](int shift) { return static_cast<char>(0x80 | (c >> shift & 0x3f)); };
   if (c < 0x80) {

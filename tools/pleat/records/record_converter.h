@@ -1,6 +1,6 @@
 // From the bytes of an input in another format to lines of JSON, one for each record.
 //
-// A record that is no record of the format becomes a bad line, and the next one is found again. The
+// A record that is no record of the format becomes an invalid line, and the next one is found again. The
 // lines do not depend on how the bytes are cut. Memory is bounded: that of one record of the limit of a
 // line, and that of the lines which wait in RecordLines.
 #pragma once

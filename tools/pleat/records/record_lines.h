@@ -20,7 +20,7 @@ class RecordLines {
   std::string& text() { return text_; }
   void End(uint64_t input_line, std::string_view record);
 
-  // Or it becomes a bad line with this reason, which is plain text. What was appended is dropped.
+  // Or it becomes an invalid line with this reason, which is plain text. What was appended is dropped.
   void Refuse(uint64_t input_line, std::string_view reason, std::string_view record);
 
   // Whether there are so many that they should be taken before more are made.

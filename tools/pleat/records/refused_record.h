@@ -1,7 +1,7 @@
 // A record that cannot be an event, on its way through lines of JSON.
 //
 // It becomes a line that no reader of JSON takes, so that it is counted, reported and kept like any
-// other bad line, at its place: a NUL, the reason, a NUL, the record with its newlines escaped.
+// other invalid line, at its place: a NUL, the reason, a NUL, the record with its newlines escaped.
 #pragma once
 
 #include <optional>

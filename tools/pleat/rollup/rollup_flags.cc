@@ -21,8 +21,8 @@ Examples:
 
   Plays that producers may send twice, and for how long their ids are remembered
   depends on the allowed lateness; those that are too late kept for later:
-    pleat rollup --key title --id play --time at --window 1h --allowed-lateness 5m \
-        --late late.ndjson plays.ndjson
+    pleat rollup --key title --id play --time at --window 1h \
+        --allowed-lateness 5m --late late.ndjson plays.ndjson
 
   Late sales as corrections of the hours that are out, each with the id of the
   line that it corrects:
@@ -45,13 +45,14 @@ Output: one line per key and window, in the order in which windows end:
   Times are printed in UTC, also with --time-zone.
   sum with --value only. reason is frozen; end for what the end of the input
   closed, which is not frozen; correction; and in the file of --open, open.
-Stats: lines = events + bad + excluded;
-  events = added + late + duplicate + conflict + clamped + corrected + refused;
+Stats: lines = events + invalid + excluded;
+  events = added + late + duplicate + conflict + clamped + corrected
+           + over_limit;
   windows = frozen + ended + open.
-Exit codes: 0 done, also with skipped bad lines, and when the reader of the
-  output has gone; 1 could not read or write, no usable line, refused events,
-  --strict, --on-bad fail; 2 wrong usage; 130, 143, 129 asked to end (SIGINT,
-  SIGTERM, SIGHUP): finished and flushed, or kept with --journal.
+Exit codes: 0 done, also with skipped invalid lines, and when the reader of the
+  output has gone; 1 could not read or write, no usable line, events over a
+  limit, --strict, --on-invalid fail; 2 wrong usage; 130, 143, 129 asked to end
+  (SIGINT, SIGTERM, SIGHUP): finished and flushed, or kept with --journal.
 )";
 
 }  // namespace
@@ -124,12 +125,12 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
        AboveZero(o.idle)},
       Heading("Input and limits"),
       CommonFlag(o, "input"),
-      CommonFlag(o, "on-bad"),
-      CommonFlag(o, "bad"),
+      CommonFlag(o, "on-invalid"),
+      CommonFlag(o, "invalid"),
       CommonFlag(o, "strict"),
       {"max-keys", "N",
        "keys with open windows at a time (default 50000000); an event past a limit is\n"
-       "refused",
+       "over_limit",
        InSpec(o.rollup, FlagKind::kNumber)},
       CommonFlag(o, "max-memory",
                  "memory for open windows and ids, also as 512Mi or 2G (default half of the\n"

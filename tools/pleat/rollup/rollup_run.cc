@@ -22,7 +22,7 @@ absl::Status RollupRun::Open() {
 
 LineJob::Tally RollupRun::tally() const {
   const RollupLedger ledger = rollup_->ledger();
-  return {rollup_->counts(), ledger.refused > 0, ledger.added, "added"};
+  return {rollup_->counts(), ledger.over_limit > 0, ledger.added, "added"};
 }
 
 // ---
@@ -61,7 +61,7 @@ void RollupRun::OnEvent(const UnusualLine& line) {
 
 // The limit that the first refused event met.
 std::string RollupRun::ReachedLimit() const {
-  return rollup_->ledger().refused_for_bytes > 0
+  return rollup_->ledger().over_byte_limit > 0
              ? "--max-memory " + std::to_string(options_.spec.folder.limits.max_bytes)
              : "--max-keys " + std::to_string(options_.rollup.rollup.limits.max_keys);
 }

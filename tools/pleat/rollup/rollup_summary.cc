@@ -8,11 +8,11 @@
 namespace pleat::cli {
 namespace {
 
-// "0 bad, 0 late, 0 refused", and the other fates that are not zero.
+// "0 invalid, 0 late, 0 over limit", and the other fates that are not zero.
 std::string Fates(const RollupTotals& t) {
   const RollupLedger& c = t.counter;
-  std::string out = Grouped(t.lines.bad) + " bad, " + Grouped(c.late) + " late, " +
-                    Grouped(c.refused) + " refused";
+  std::string out = Grouped(t.lines.invalid) + " invalid, " + Grouped(c.late) + " late, " +
+                    Grouped(c.over_limit) + " over limit";
   const std::pair<uint64_t, const char*> if_any[] = {{c.duplicate, " duplicate"},
                                                      {c.conflict, " conflicting"},
                                                      {c.clamped, " clamped"},
@@ -30,14 +30,14 @@ std::string StatsJson(const RollupTotals& t) {
   const RollupLedger& c = t.counter;
   const std::pair<std::string_view, uint64_t> members[] = {{"lines", t.lines.lines},
                                                            {"events", t.lines.events},
-                                                           {"bad", t.lines.bad},
+                                                           {"invalid", t.lines.invalid},
                                                            {"added", c.added},
                                                            {"late", c.late},
                                                            {"duplicate", c.duplicate},
                                                            {"conflict", c.conflict},
                                                            {"clamped", c.clamped},
                                                            {"corrected", c.corrected},
-                                                           {"refused", c.refused},
+                                                           {"over_limit", c.over_limit},
                                                            {"mismatched", t.lines.mismatched},
                                                            {"windows", c.windows},
                                                            {"frozen", c.frozen},

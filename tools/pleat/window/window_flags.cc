@@ -53,14 +53,14 @@ Output: one line per change, in the order of time:
     {"project":"p1","at":"...","count":7,"within":{"5m":1,"1h":4}}
   Times are printed in UTC, also with --time-zone. After the last event nothing
   more expires.
-Stats: lines = events + bad + excluded;
+Stats: lines = events + invalid + excluded;
   events = added + refreshed + updated + unchanged + duplicate + conflict + late
-           + tombstoned + refused + control;
+           + tombstoned + over_limit + control;
   added = expired + removed + replaced + dropped + live.
-Exit codes: 0 done, also with skipped bad lines, and when the reader of the
-  output has gone; 1 could not read or write, no usable line, refused events,
-  --strict, --on-bad fail; 2 wrong usage; 130, 143, 129 asked to end (SIGINT,
-  SIGTERM, SIGHUP): finished and flushed, or kept with --journal.
+Exit codes: 0 done, also with skipped invalid lines, and when the reader of the
+  output has gone; 1 could not read or write, no usable line, events over a
+  limit, --strict, --on-invalid fail; 2 wrong usage; 130, 143, 129 asked to end
+  (SIGINT, SIGTERM, SIGHUP): finished and flushed, or kept with --journal.
 )";
 
 absl::Status AddSpan(std::string_view name, std::string_view text, std::vector<WithinSpan>& to) {
@@ -172,8 +172,8 @@ std::vector<Flag> WindowFlags(WindowRunOptions& o) {
        AboveZero(o.idle)},
       Heading("Input and limits"),
       CommonFlag(o, "input"),
-      CommonFlag(o, "on-bad"),
-      CommonFlag(o, "bad"),
+      CommonFlag(o, "on-invalid"),
+      CommonFlag(o, "invalid"),
       CommonFlag(o, "strict"),
       {"max-series", "N", "series at a time (default 10000000); an event past a limit is refused",
        InSpec(o.window, FlagKind::kNumber)},
@@ -191,11 +191,12 @@ std::vector<Flag> WindowFlags(WindowRunOptions& o) {
       EngineFlag(o, "stats"),
       CommonFlag(o, "quiet-summary"),
       Heading("Going on after a restart"),
-      EngineFlag(o, "journal",
-                 "keep the members in this directory, so that the same command goes on there\n"
-                 "after a crash or a kill, and the next run with further FILEs: each FILE is read\n"
-                 "once. --output, --late and --bad are then written in place. See pleat journal\n"
-                 "--help"),
+      EngineFlag(
+          o, "journal",
+          "keep the members in this directory, so that the same command goes on there\n"
+          "after a crash or a kill, and the next run with further FILEs: each FILE is read\n"
+          "once. --output, --late and --invalid are then written in place. See pleat journal\n"
+          "--help"),
       EngineFlag(o, "durability"),
       EngineFlag(o, "snapshot-every"),
       EngineFlag(o, "max-forward-jump"),

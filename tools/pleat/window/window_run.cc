@@ -45,7 +45,7 @@ absl::Status WindowRun::Open() {
 
 LineJob::Tally WindowRun::tally() const {
   const WindowLedger ledger = window_->ledger();
-  return {window_->counts(), ledger.refused > 0, ledger.added, "added"};
+  return {window_->counts(), ledger.over_limit > 0, ledger.added, "added"};
 }
 
 // ---
@@ -145,7 +145,7 @@ void WindowRun::SayLeftOut(EngineTime now, std::optional<size_t> line) {
                            " multiples of --every " + FormatDuration(options_.every) +
                            " are left out";
   if (!line) return Say(text);
-  SayOf(*line, text + "; if the stamp is wrong, --future-limit makes the line a bad one");
+  SayOf(*line, text + "; if the stamp is wrong, --future-limit makes the line an invalid one");
 }
 
 void WindowRun::WriteCountsUpTo(EngineTime now, std::optional<size_t> line) {

@@ -9,11 +9,11 @@
 namespace pleat::cli {
 namespace {
 
-// "0 bad, 0 late, 0 refused", and what else there was.
+// "0 invalid, 0 late, 0 over limit", and what else there was.
 std::string Fates(const WindowTotals& t) {
   const WindowLedger& m = t.members;
-  std::string out = Grouped(t.lines.bad) + " bad, " + Grouped(m.late) + " late, " +
-                    Grouped(m.refused) + " refused";
+  std::string out = Grouped(t.lines.invalid) + " invalid, " + Grouped(m.late) + " late, " +
+                    Grouped(m.over_limit) + " over limit";
   const std::pair<uint64_t, const char*> if_any[] = {{m.duplicate, " duplicate"},
                                                      {m.conflict, " conflicting"},
                                                      {m.tombstoned, " after their removal"},
@@ -42,11 +42,11 @@ std::string StatsJson(const WindowTotals& t) {
   const WindowLedger& m = t.members;
   const std::pair<std::string_view, uint64_t> members[] = {
       {"lines", t.lines.lines},     {"events", t.lines.events},
-      {"bad", t.lines.bad},         {"added", m.added},
+      {"invalid", t.lines.invalid}, {"added", m.added},
       {"refreshed", m.refreshed},   {"updated", m.updated},
       {"unchanged", m.unchanged},   {"duplicate", m.duplicate},
       {"conflict", m.conflict},     {"late", m.late},
-      {"tombstoned", m.tombstoned}, {"refused", m.refused},
+      {"tombstoned", m.tombstoned}, {"over_limit", m.over_limit},
       {"control", t.lines.control}, {"expired", m.expired},
       {"removed", m.removed},       {"replaced", m.replaced},
       {"dropped", m.dropped},       {"live", m.live},

@@ -1,11 +1,11 @@
-// SourceMark: where a batch stands in a source that can be read again, such as a file or a
+// SourcePosition: where a batch stands in a source that can be read again, such as a file or a
 // partition of a log. After a restart from a snapshot the source is read again from where the
 // snapshot stood, and each event is folded once:
 //
-//   folder.FoldBatch(events, {}, {}, pleat::SourceMark{.source = 7, .offset = 1'000});
+//   folder.FoldBatch(events, {}, {}, pleat::SourcePosition{.source = 7, .offset = 1'000});
 //
 //   pleat::RestoreSnapshot(*engine, snapshot);
-//   uint64_t next = engine->SourceMarkOf(7, partition);      // go on there, or before
+//   uint64_t next = engine->SourcePositionOf(7, partition);      // go on there, or before
 //
 // An event that its partition has taken already is answered kReplayed, and counted nowhere else.
 //
@@ -20,7 +20,7 @@
 
 namespace pleat::inline v0_1 {
 
-struct SourceMark {
+struct SourcePosition {
   // Names the source: any number, the same in each run.
   uint64_t source = 0;
 
@@ -28,7 +28,7 @@ struct SourceMark {
   // out, between batches.
   // REQUIRES: the batches of one source come one after the other, in the order of their offsets,
   // but for what is replayed; with ranges of partitions, those of each range. Any event is final
-  // that was answered: one that was refused and is offered again comes without a mark.
+  // that was answered: one that was refused and is offered again comes without a position.
   uint64_t offset = 0;
 };
 

@@ -1,4 +1,4 @@
-// SourceMarks: up to where a collection has taken the events of each source, by partition. As a rule
+// SourcePositions: up to where a collection has taken the events of each source, by partition. As a rule
 // a batch is for all partitions, so that one number says it for all; partitions that were fed by
 // themselves have numbers of their own.
 //
@@ -19,9 +19,9 @@
 
 namespace pleat::inline v0_1 {
 
-class SourceMarks {
+class SourcePositions {
  public:
-  explicit SourceMarks(int partitions) : partitions_(static_cast<size_t>(partitions)) {}
+  explicit SourcePositions(int partitions) : partitions_(static_cast<size_t>(partitions)) {}
 
   // The offset of the first event that the partition has not taken.
   uint64_t Of(uint64_t source, size_t partition) const {
@@ -34,11 +34,11 @@ class SourceMarks {
     LockGuard guard(lock_);
     const auto it = sources_.find(source);
     if (it == sources_.end()) return 0;
-    const Marks& marks = it->second;
-    if (IsAll(range)) return marks.highest;
-    uint64_t highest = marks.all;
+    const Positions& positions = it->second;
+    if (IsAll(range)) return positions.highest;
+    uint64_t highest = positions.all;
     for (int i = range.begin; i < range.end; ++i) {
-      highest = std::max(highest, marks.Of(static_cast<size_t>(i)));
+      highest = std::max(highest, positions.Of(static_cast<size_t>(i)));
     }
     return highest;
   }
@@ -49,15 +49,15 @@ class SourceMarks {
   // The partitions of the range have taken everything before `offset`.
   void Advance(uint64_t source, PartitionRange range, uint64_t offset) {
     LockGuard guard(lock_);
-    Marks& marks = sources_[source];
-    marks.highest = std::max(marks.highest, offset);
+    Positions& positions = sources_[source];
+    positions.highest = std::max(positions.highest, offset);
     if (IsAll(range)) {
-      marks.all = std::max(marks.all, offset);
+      positions.all = std::max(positions.all, offset);
       return;
     }
-    marks.own.resize(partitions_);
+    positions.own.resize(partitions_);
     for (int i = range.begin; i < range.end; ++i) {
-      uint64_t& own = marks.own[static_cast<size_t>(i)];
+      uint64_t& own = positions.own[static_cast<size_t>(i)];
       own = std::max(own, offset);
     }
   }
@@ -67,10 +67,10 @@ class SourceMarks {
   template <class See>
   void ForEach(const See& see) const {
     LockGuard guard(lock_);
-    for (const auto& [source, marks] : sources_) {
-      const auto least = std::ranges::min_element(marks.own);
-      see(source, least == marks.own.end() ? marks.all : std::max(marks.all, *least),
-          marks.highest);
+    for (const auto& [source, positions] : sources_) {
+      const auto least = std::ranges::min_element(positions.own);
+      see(source, least == positions.own.end() ? positions.all : std::max(positions.all, *least),
+          positions.highest);
     }
   }
 
@@ -84,17 +84,17 @@ class SourceMarks {
     out(sources_);
   }
   void Load(FieldReader& in) {
-    std::map<uint64_t, Marks> sources;
+    std::map<uint64_t, Positions> sources;
     in(sources);
-    for (const auto& [source, marks] : sources) {
-      in.Expect(marks.own.empty() || marks.own.size() == partitions_);
+    for (const auto& [source, positions] : sources) {
+      in.Expect(positions.own.empty() || positions.own.size() == partitions_);
     }
     LockGuard guard(lock_);
     sources_ = std::move(sources);
   }
 
  private:
-  struct Marks {
+  struct Positions {
     uint64_t all = 0;           // of every partition
     std::vector<uint64_t> own;  // by partition, where it is further; empty: none is
     uint64_t highest = 0;
@@ -114,7 +114,7 @@ class SourceMarks {
 
   const size_t partitions_;
   mutable Lock lock_;
-  std::map<uint64_t, Marks> sources_ ABSL_GUARDED_BY(lock_);
+  std::map<uint64_t, Positions> sources_ ABSL_GUARDED_BY(lock_);
 };
 
 }  // namespace pleat::inline v0_1
