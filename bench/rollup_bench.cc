@@ -121,14 +121,14 @@ void FoldSingle(benchmark::State& state) {
 
 // --- Reads
 
-// Counters with a frozen window each, which was popped, and an open one.
-class Frozen {
+// Counters with a final window each, which was popped, and an open one.
+class Finished {
  public:
-  Frozen() {
+  Finished() {
     const auto add = [&](auto events) { return counted_.AddInBatches(events); };
     plays_.ForAll<CounterInput>(add);
     plays_.ForSome<CounterInput>(plays_.size(), 1, add);
-    frozen_ = plays_.totals();
+    totals_ = plays_.totals();
     plays_.MoveTo(kStart + hours(2));
     plays_.ForAll<CounterInput>(add);
     while (!counted_.counter.Pop(kPopped).empty()) {
@@ -137,10 +137,10 @@ class Frozen {
 
   RollupCounter& counter() { return counted_.counter; }
   const Plays& plays() const { return plays_; }
-  bool AllFrozen() const { return counted_.counter.ledger().frozen == plays_.size(); }
+  bool AllFinal() const { return counted_.counter.ledger().made_final == plays_.size(); }
   int64_t SumOf(size_t reads) const {
     int64_t sum = 0;
-    for (size_t i = 0; i < reads; ++i) sum += frozen_[plays_.Some(3, i)].sum;
+    for (size_t i = 0; i < reads; ++i) sum += totals_[plays_.Some(3, i)].sum;
     return sum;
   }
 
@@ -149,26 +149,26 @@ class Frozen {
 
   Plays plays_{CounterKeys()};
   Counted counted_{{.windows = {hours(1)}, .allowed_lateness = minutes(1)}};
-  std::vector<Plays::Total> frozen_;
+  std::vector<Plays::Total> totals_;
 };
 
 void EventualByRef(benchmark::State& state) {
   const size_t reads = SingleEvents();
   for (auto _ : state) {
-    Frozen frozen;
+    Finished finished;
     std::vector<CounterRef> refs;
-    for (size_t i = 0; i < frozen.plays().size(); ++i) {
-      refs.push_back(frozen.counter().Ref(frozen.plays().key(i)));
+    for (size_t i = 0; i < finished.plays().size(); ++i) {
+      refs.push_back(finished.counter().Ref(finished.plays().key(i)));
     }
     std::vector<CounterRef> in_order;
     in_order.reserve(reads);
-    for (size_t i = 0; i < reads; ++i) in_order.push_back(refs[frozen.plays().Some(3, i)]);
+    for (size_t i = 0; i < reads; ++i) in_order.push_back(refs[finished.plays().Some(3, i)]);
     int64_t sum = 0;
     const Spent spent = Timed([&] {
       for (const CounterRef& ref : in_order) sum += ref.Eventual().amount.sum;
     });
     Report(state, spent, reads);
-    if (!frozen.AllFrozen() || sum != frozen.SumOf(reads)) return Fail(state, "wrong sums");
+    if (!finished.AllFinal() || sum != finished.SumOf(reads)) return Fail(state, "wrong sums");
   }
 }
 
@@ -187,17 +187,17 @@ class Names {
 void EventualByName(benchmark::State& state) {
   const size_t reads = SingleEvents();
   for (auto _ : state) {
-    Frozen frozen;
+    Finished finished;
     Names names;
-    for (size_t i = 0; i < reads; ++i) names.Add(frozen.plays().key(frozen.plays().Some(3, i)));
+    for (size_t i = 0; i < reads; ++i) names.Add(finished.plays().key(finished.plays().Some(3, i)));
     int64_t sum = 0;
     const Spent spent = Timed([&] {
       for (size_t i = 0; i < reads; ++i) {
-        if (const auto found = frozen.counter().Eventual(names[i])) sum += found->amount.sum;
+        if (const auto found = finished.counter().Eventual(names[i])) sum += found->amount.sum;
       }
     });
     Report(state, spent, reads);
-    if (!frozen.AllFrozen() || sum != frozen.SumOf(reads)) return Fail(state, "wrong sums");
+    if (!finished.AllFinal() || sum != finished.SumOf(reads)) return Fail(state, "wrong sums");
   }
 }
 

@@ -8,7 +8,7 @@
 //   share_of_closing    which share of the writers' time that is
 //
 // A million keys, and a million events a second of stamps; windows of a minute, an allowed lateness of
-// ten seconds. Both cases begin at the instant at which the first window freezes, with that window
+// ten seconds. Both cases begin at the instant at which the first window is final, with that window
 // and the next one open for each key, and last until the next one ends: 50 events a key, all of
 // which go into windows that are open already. So the writers do the same in both, and per 60
 // events a window closes, a million of them at one instant.
@@ -54,8 +54,8 @@ class Minutes {
     return EngineTime(n * minute_);
   }
   EngineTime second() const { return first() + minute_; }
-  // The instant at which the first window freezes.
-  EngineTime frozen() const { return second() + 10 * second_; }
+  // The instant at which the first window is final.
+  EngineTime final_time() const { return second() + 10 * second_; }
 
  private:
   Duration minute_;
@@ -73,18 +73,18 @@ struct Scene {
     plays.MoveTo(minutes.first());
     plays.ForAll<CounterInput>(add);
     plays.ForSome<CounterInput>(plays.size(), 1, add);
-    frozen = plays.totals();
+    totals = plays.totals();
     while (counted.counter.Publish(1000).more) {
     }
     plays.MoveTo(minutes.second());
     plays.ForAll<CounterInput>(add);
     // What the writers add: more of the second window, kept to be added again and again.
-    plays.MoveTo(minutes.frozen());
+    plays.MoveTo(minutes.final_time());
     const size_t events = kEventsPerKeyAtOnce * plays.size();
     for (size_t i = 0; i < events; ++i) texts.append(plays.key(plays.Some(2, i)));
     for (size_t i = 0; i < events; ++i) {
       const KeyView key(texts.data() + i * kKeyBytes, kKeyBytes);
-      input.push_back({key, minutes.frozen() + Duration(i), {}});
+      input.push_back({key, minutes.final_time() + Duration(i), {}});
     }
   }
 
@@ -93,7 +93,7 @@ struct Scene {
   Plays plays;
   std::shared_ptr<MemoryCheckpointStore> store;
   Counted counted;
-  std::vector<Plays::Total> frozen;
+  std::vector<Plays::Total> totals;
   std::string texts;
   std::vector<CounterInput> input;
 };
@@ -110,7 +110,7 @@ struct Closing {
     RollupCounter& counter = scene.counted.counter;
     const Stopwatch watch;
     for (bool more = true; more;) {
-      more = !scene.counted.engine->Advance(scene.minutes.frozen(), kBudget);
+      more = !scene.counted.engine->Advance(scene.minutes.final_time(), kBudget);
       const size_t lot = counter.Pop(kAtOnce).size();
       const Publication publication = counter.Publish(kAtOnce);
       popped += lot;
@@ -126,14 +126,14 @@ bool Agrees(const Scene& scene, const Closing& closing, bool closes, size_t adde
   const RollupLedger ledger = scene.counted.counter.ledger();
   const size_t closed = closes ? keys : 0;
   if (!ledger.Balances() || ledger.added != scene.plays.events() + added) return false;
-  if (ledger.frozen != closed || ledger.open != 2 * keys - closed) return false;
+  if (ledger.made_final != closed || ledger.open != 2 * keys - closed) return false;
   if (closing.popped != closed || closing.published != closed) return false;
   if (scene.store->size() != closed) return false;
   for (size_t i = 0; closes && i < keys; i += 16) {
     const auto checkpoint = scene.store->Load(scene.plays.key(i));
     if (!checkpoint.ok()) return false;
     const Plays::Total total{checkpoint->amount.count, checkpoint->amount.sum};
-    if (checkpoint->until != scene.minutes.second() || total != scene.frozen[i]) return false;
+    if (checkpoint->until != scene.minutes.second() || total != scene.totals[i]) return false;
   }
   return true;
 }

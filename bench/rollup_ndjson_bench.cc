@@ -1,7 +1,7 @@
-// From lines of JSON to windows that are frozen, beside folding with as many emissions.
+// From lines of JSON to windows that are final, beside folding with as many emissions.
 //
 //   rollup_ndjson/W/rollup  the whole path of `pleat rollup` from text to text: strict validation,
-//                           watermark, counting, freezing, printing; one thread
+//                           watermark, counting, windows that become final, printing; one thread
 //   rollup_ndjson/W/fold    the same of `pleat fold`, which counts or sums the same
 //
 // W is higgs, keyed by userB, counted: 202,990 windows of 15 minutes, and 204,445 groups with a

@@ -72,7 +72,7 @@ class Instance {
                {.windows = {1min}, .allowed_lateness = 10s, .store = std::move(store)}),
         rows_(rows) {}
 
-  // Counts plays from the log. Their stamps move the time of the engine, and time freezes minutes.
+  // Counts plays from the log. Their stamps move the time of the engine, and time makes minutes final.
   void Read(std::span<const Play> log) {
     if (!log.empty()) begin_ = std::min(begin_, log.front().at);
     for (const Play& play : log) plays_.Add(play.title, 1, play.at, play.id);

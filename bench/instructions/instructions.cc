@@ -475,7 +475,7 @@ void CountRollup(int partitions, const std::vector<std::string>& keys) {
     Count("rollup_close" + suffix, [&] { scene.Advance(kStart + hours(2)); });
     size_t popped = 0;
     Count("rollup_pop" + suffix, [&] { popped = scene.PopAll(); });
-    Expect(popped == kGroups, "every window freezes and is popped");
+    Expect(popped == kGroups, "every window is final and is popped");
   }
 }
 

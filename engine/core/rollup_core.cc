@@ -13,8 +13,8 @@ namespace {
 // How many counters one lock is held for when the store is to be told.
 constexpr size_t kPublishedAtOnce = 256;
 
-// How many windows are frozen under one lock, if nobody waits for it.
-constexpr size_t kFrozenAtOnce = 1024;
+// How many windows are final under one lock, if nobody waits for it.
+constexpr size_t kFinalAtOnce = 1024;
 
 RollupOptions OptionsFor(const RollupOptions& options, int i, int partitions) {
   RollupOptions share = options;
@@ -235,12 +235,12 @@ CounterRef RollupCore::Ref(std::string_view key, const std::shared_ptr<EngineCor
 
 // --- The store
 
-// Freezes what is due, a part at a time, so that others have their turn at the lock.
-void RollupCore::FreezeDue(const Home& home) {
+// Makes final what is due, a part at a time, so that others have their turn at the lock.
+void RollupCore::FinalizeDue(const Home& home) {
   for (bool all = false; !all;) {
     LongLockGuard guard(home.partition->lock());
     if (home.book == nullptr) return;
-    Budget budget(kFrozenAtOnce, home.partition->lock());
+    Budget budget(kFinalAtOnce, home.partition->lock());
     all = Do(home, [&](const Instant& at) { return home.book->CloseDue(at, budget); });
   }
 }
@@ -251,7 +251,7 @@ Publication RollupCore::Publish(size_t max) {
   std::vector<std::string> keys;
   for (size_t i = 0; i < home_count(); ++i) {
     const Home& home = this->home(i);
-    FreezeDue(home);
+    FinalizeDue(home);
     // Those that are there now: one that fails waits for the next call.
     size_t left = 0;
     {

@@ -49,7 +49,7 @@ class RollupCore final : public KeyedCollection<RollupBook> {
   Result Ask(std::string_view key, Result if_absent, const Look& look);
   template <class Change>
   auto WithCounter(const std::string& key, const Change& change);
-  void FreezeDue(const Home& home);
+  void FinalizeDue(const Home& home);
   void Publish(const std::string& key, Publication& publication);
 
   const RollupOptions options_;

@@ -33,7 +33,7 @@ absl::Status Check(const RollupOptions& options, int partitions) {
   if (absl::Status windows = CheckWindows(options.windows); !windows.ok()) return windows;
   if (options.allowed_lateness < Duration{0}) return OutOfRange("allowed_lateness", "zero or more");
   if (options.allowed_lateness == kForever) {
-    return OutOfRange("allowed_lateness", "given, and below kForever: no window would be frozen");
+    return OutOfRange("allowed_lateness", "given, and below kForever: no window would be final");
   }
   if (options.margin < Duration{0} || options.margin == kForever) {
     return OutOfRange("margin", "zero or more, below kForever");

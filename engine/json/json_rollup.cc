@@ -168,8 +168,8 @@ bool JsonRollup::Impl::MayFill(const EventBatch& events, size_t first, size_t si
   return bytes > spec_.rollup.limits.max_bytes;
 }
 
-// Takes out the windows that are frozen before an event stamped `at`. Only time moves at first:
-// windows freeze as they are popped, a few at a time.
+// Takes out the windows that are final before an event stamped `at`. Only time moves at first:
+// windows become final as they are popped, a few at a time.
 void JsonRollup::Impl::TakeWaiting(EngineTime at) {
   EngineTime now = engine_.now();
   if (feed_.on_event_time() && !IsBeyondFuture(at, now, spec_.event.future_limit)) {

@@ -1,6 +1,6 @@
 // Windows of a rollup counter, each as one line of JSON.
 //
-//   {"page":"Main","start":T,"end":T,"count":9,"sum":120,"reason":"frozen"}
+//   {"page":"Main","start":T,"end":T,"count":9,"sum":120,"reason":"final"}
 //
 // After the reason come, in this order: "corrects":"P-G" in a correction, "saturated":true, and
 // "id":"P-G".

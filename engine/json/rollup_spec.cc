@@ -88,12 +88,12 @@ absl::Status CheckWindows(const std::vector<Duration>& windows) {
 
 absl::Status CheckDurations(const RollupOptions& rollup) {
   if (rollup.allowed_lateness == kForever) {
-    return OptionError("allowed-lateness", "required: without it no window would ever be frozen");
+    return OptionError("allowed-lateness", "required: without it no window would ever be final");
   }
   absl::Status status =
       CheckNotNegative({{"allowed-lateness", rollup.allowed_lateness}, {"margin", rollup.margin}});
   if (rollup.margin == kForever) {
-    status.Update(OptionError("margin", "must not be inf: no window would ever be frozen"));
+    status.Update(OptionError("margin", "must not be inf: no window would ever be final"));
   }
   return status;
 }

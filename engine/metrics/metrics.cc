@@ -203,7 +203,7 @@ void WriteEmissions(const All& all, Writer& out) {
     }
   }
   static constexpr Column<RollupLedger> kReasonsOfCounters[] = {
-      {"frozen", &RollupLedger::frozen},
+      {"final", &RollupLedger::made_final},
       {"end", &RollupLedger::ended},
       {"correction", &RollupLedger::corrected}};
   for (const CounterMetrics& each : all.counters)
@@ -368,9 +368,9 @@ void WriteCounters(Counters all, Writer& out) {
       {"pleat_windows_opened", Type::kCounter, "Windows that an event opened.",
        &RollupLedger::windows},
       {"pleat_open_windows", Type::kGauge, "Windows open now.", &RollupLedger::open},
-      {"pleat_events_checkpointed", Type::kCounter, "Counted events in frozen windows.",
+      {"pleat_events_checkpointed", Type::kCounter, "Counted events in final windows.",
        &RollupLedger::checkpointed},
-      {"pleat_events_pending", Type::kGauge, "Counted events in windows that are not frozen.",
+      {"pleat_events_pending", Type::kGauge, "Counted events in windows that are not final.",
        &RollupLedger::pending},
       {"pleat_checkpoints_published", Type::kCounter, "Checkpoints that the store kept.",
        &RollupLedger::published},
@@ -389,7 +389,7 @@ void WriteCounters(Counters all, Writer& out) {
     out.ByColumn(each.collection, each.ledger, "answer", kFailures);
 
   out.Gauge("pleat_counters", "Counters held.", all, [](const auto& c) { return c.sizes.keys; });
-  out.Gauge("pleat_frozen_windows_kept", "Frozen windows that can still be read.", all,
+  out.Gauge("pleat_final_windows_kept", "Final windows that can still be read.", all,
             [](const auto& c) { return c.sizes.retained; });
   out.Gauge("pleat_ids", "Ids of events that are remembered.", all,
             [](const auto& c) { return c.sizes.ids; });
@@ -399,8 +399,8 @@ void WriteCounters(Counters all, Writer& out) {
 
 void WriteLag(Counters all, Writer& out) {
   if (std::ranges::none_of(all, [](const auto& each) { return each.lag.has_value(); })) return;
-  out.Family("pleat_frozen_lag_seconds", Type::kGauge,
-             "How far the frozen part trails the engine's time.", "seconds");
+  out.Family("pleat_final_lag_seconds", Type::kGauge,
+             "How far the final part trails the engine's time.", "seconds");
   for (const CounterMetrics& each : all) {
     if (each.lag) out.Sample(each.collection, {}, Seconds(*each.lag));
   }

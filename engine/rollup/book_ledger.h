@@ -22,13 +22,13 @@ struct BookLedger : RollupLedger {
   uint64_t windows_closed = 0;
   std::array<uint64_t, kFirstReasons> emissions{};  // by IndexOf(reason)
 
-  // An event is in a window; the window of events is frozen.
+  // An event is in a window; the window of events is final.
   void NoteAdded(uint64_t delta) noexcept {
     ++pending;
     delta_added += delta;
     delta_pending += delta;
   }
-  void NoteFrozen(const Total& total) noexcept {
+  void NoteFinal(const Total& total) noexcept {
     const auto delta = static_cast<uint64_t>(total.whole);
     checkpointed += total.count;
     pending -= total.count;
@@ -52,7 +52,7 @@ struct BookLedger : RollupLedger {
     groups.corrected = corrected;
     groups.closed = windows_closed;
     groups.open = windows_opened - windows_closed;
-    groups.partial = frozen + ended - windows_closed;
+    groups.partial = made_final + ended - windows_closed;
     std::ranges::copy(emissions, groups.emissions.begin());
     outbox.AddTo(groups);
     return groups;

@@ -54,10 +54,10 @@ void Clears::DropEvents(uint32_t window) {
   detail.events = {};
 }
 
-// The events of a frozen window are gone.
+// The events of a final window are gone.
 void Clears::Save(FieldWriter& out, uint32_t number, const Window& window) const {
   const Detail& detail = details_.at(number);
-  if (!window.frozen) {
+  if (!window.is_final) {
     out(detail.events.size());
     for (const Event& each : detail.events) {
       out(each.at - window.start);
@@ -78,7 +78,7 @@ void Clears::Load(FieldReader& in, uint32_t number, const Window& window, Engine
     const bool inside = into >= Duration{0} && into < end - window.start;
     return in.Expect(inside) ? window.start + into : window.start;
   };
-  if (!window.frozen) {
+  if (!window.is_final) {
     for (size_t left = in.Count(); left > 0 && in.ok(); --left) {
       const EngineTime at = stamp();
       detail.events.push_back({at, LoadDelta(in)});

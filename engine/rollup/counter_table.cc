@@ -27,8 +27,8 @@ CounterTable::~CounterTable() {
                                  .start = kNoStart,
                                  .sum = 0,
                                  .account = kNone,
-                                 .frozen_count = 0,
-                                 .frozen_sum = 0};
+                                 .final_count = 0,
+                                 .final_sum = 0};
   bytes_ += BytesOfNew(key);
   return number;
 }
@@ -47,7 +47,7 @@ void CounterTable::Remove(uint32_t number) {
   ++removals_;
   table_.Unindex(number);
   counter.count = 0;
-  counter.frozen_count = 0;
+  counter.final_count = 0;
   if (Account* const account = AccountAt(counter)) {
     DropChain(account->chain);
     DropChain(account->coarse);
@@ -83,7 +83,7 @@ void CounterTable::FreeUnused(uint32_t number) noexcept {
 CounterTable::Account& CounterTable::AccountOf(Counter& counter) {
   if (counter.account == kNone) {
     counter.account = accounts_.Allocate();
-    new (accounts_.hot(counter.account)) Account{.frozen = {},
+    new (accounts_.hot(counter.account)) Account{.final_total = {},
                                                  .open_sum = 0,
                                                  .open_count = 0,
                                                  .chain = kNone,
@@ -97,7 +97,7 @@ CounterTable::Account& CounterTable::AccountOf(Counter& counter) {
 void CounterTable::TrimAccount(Counter& counter) noexcept {
   const Account* const account = AccountIn(counter);
   if (account == nullptr || account->chain != kNone || account->coarse != kNone ||
-      counter.frozen_count == kInAccount) {
+      counter.final_count == kInAccount) {
     return;
   }
   accounts_.Free(counter.account);
@@ -105,13 +105,13 @@ void CounterTable::TrimAccount(Counter& counter) noexcept {
   bytes_ -= kAccountBytes;
 }
 
-void CounterTable::SetFrozen(Counter& counter, const Total& total) {
+void CounterTable::SetFinal(Counter& counter, const Total& total) {
   if (total.plain() && total.count < kInAccount) {
-    counter.frozen_count = static_cast<uint32_t>(total.count);
-    counter.frozen_sum = total.whole;
+    counter.final_count = static_cast<uint32_t>(total.count);
+    counter.final_sum = total.whole;
   } else {
-    AccountOf(counter).frozen = total;
-    counter.frozen_count = kInAccount;
+    AccountOf(counter).final_total = total;
+    counter.final_count = kInAccount;
   }
 }
 

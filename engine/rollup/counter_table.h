@@ -7,10 +7,10 @@
 // resolutions have a chain of their own. The window of a waiting emission is an entry, too, in a
 // chain or not.
 //
-//   Counter   64 bytes, a cache line: key, newest window, and the sum of the frozen windows, as
+//   Counter   64 bytes, a cache line: key, newest window, and the sum of the final windows, as
 //             long as that sum is a plain integer
 //   Account   72 bytes: the chains, the sum of the open windows in the first chain, and the sum of
-//             the frozen windows if that is not a plain integer; only while one of these is there
+//             the final windows if that is not a plain integer; only while one of these is there
 //   Window    64 bytes
 //
 // A forgotten counter leaves the index. Its number is free once no entry names the counter.
@@ -47,16 +47,16 @@ struct CounterEntry {
     uint32_t hash;   // the low half of the keyed hash
     uint32_t count;  // events in the window inside; 0: there is none
     PackedKey key;
-    EngineTime start;       // of the newest window ever
-    int64_t sum;            // of the window inside
-    uint32_t account;       // or kNone
-    uint32_t frozen_count;  // events in frozen windows; kInAccount: see the account
-    int64_t frozen_sum;     // their sum
+    EngineTime start;      // of the newest window ever
+    int64_t sum;           // of the window inside
+    uint32_t account;      // or kNone
+    uint32_t final_count;  // events in final windows; kInAccount: see the account
+    int64_t final_sum;     // their sum
   };
   static_assert(sizeof(Counter) == 64);
 
   struct Account {
-    Total frozen;         // the sum of the frozen windows, if it is not in the counter
+    Total final_total;    // the sum of the final windows, if it is not in the counter
     int64_t open_sum;     // of the open windows in the chain
     uint64_t open_count;  // their events
     uint32_t chain;       // the newest window outside
@@ -73,12 +73,12 @@ struct CounterEntry {
     uint64_t ready : 1;  // its emission is in the outbox
     uint64_t chained : 1;
     uint64_t closed : 1;      // was handed out
-    uint64_t frozen : 1;      // is part of the sum of the frozen windows
+    uint64_t is_final : 1;    // is part of the sum of the final windows
     uint64_t correction : 1;  // is a late event, not a window
     uint32_t counter;
     uint32_t next;  // in the chain: older
 
-    bool open() const noexcept { return !frozen && !correction; }
+    bool open() const noexcept { return !is_final && !correction; }
   };
   static_assert(sizeof(Window) == 64);
 };
@@ -154,17 +154,17 @@ class CounterTable : CounterEntry, public ChangeByRule<CounterTable, CounterEntr
   // Frees the account of a counter, unless the account is in use.
   void TrimAccount(Counter& counter) noexcept;
 
-  // --- The sum of the frozen windows
+  // --- The sum of the final windows
 
-  Total FrozenOf(const Counter& counter) const noexcept {
-    if (counter.frozen_count == kInAccount) return AccountIn(counter)->frozen;
+  Total FinalOf(const Counter& counter) const noexcept {
+    if (counter.final_count == kInAccount) return AccountIn(counter)->final_total;
     Total total;
-    total.count = counter.frozen_count;
-    total.whole = counter.frozen_sum;
-    total.wholes = counter.frozen_count > 0;
+    total.count = counter.final_count;
+    total.whole = counter.final_sum;
+    total.wholes = counter.final_count > 0;
     return total;
   }
-  void SetFrozen(Counter& counter, const Total& total);
+  void SetFinal(Counter& counter, const Total& total);
 
   // --- Windows outside
 

@@ -14,7 +14,7 @@ namespace pleat::inline v0_1 {
 void CounterValues::ForEachOpen(const Counter& counter, SeeWindow see) const {
   absl::InlinedVector<uint32_t, 64> open;
   for (uint32_t at = counters_.ChainOf(counter, 0); at != kNone; at = counters_.window(at).next) {
-    if (counters_.window(at).frozen) break;  // and so are all that are older
+    if (counters_.window(at).is_final) break;  // and so are all that are older
     open.push_back(at);
   }
   for (auto at = open.rbegin(); at != open.rend(); ++at) {
@@ -26,7 +26,7 @@ void CounterValues::ForEachOpen(const Counter& counter, SeeWindow see) const {
 // What the windows come to that end by `until`.
 Total CounterValues::ValueBefore(uint32_t number, EngineTime until) const {
   const Counter& counter = counters_.at(number);
-  Total value = counters_.FrozenOf(counter);
+  Total value = counters_.FinalOf(counter);
   const EngineTime covered = CoveredUpTo(number);
   const auto add = [&](const Total& total, uint32_t window, EngineTime start) {
     if (start < covered || windowing_.EndOf(start) > until) return;
@@ -44,17 +44,17 @@ Total CounterValues::ValueBefore(uint32_t number, EngineTime until) const {
 Total CounterValues::ValueOf(uint32_t number) const {
   const Counter& counter = counters_.at(number);
   const Account* const account = counters_.AccountIn(counter);
-  const Total frozen = counters_.FrozenOf(counter);
+  const Total final_total = counters_.FinalOf(counter);
   if (account == nullptr && CoveredUpTo(number) <= counter.start) {
-    Total value = frozen;
+    Total value = final_total;
     if (counter.count > 0) value.Merge(CounterTable::TotalInside(counter));
     return value;
   }
   const bool walks = windows_.clears().on() || account == nullptr || account->irregular ||
-                     CounterWindows::IsFar(frozen.whole, CounterWindows::kFrozenBits) ||
-                     (store_ != nullptr && CoveredUpTo(number) > clock_.frozen_up_to());
+                     CounterWindows::IsFar(final_total.whole, CounterWindows::kFinalBits) ||
+                     (store_ != nullptr && CoveredUpTo(number) > clock_.final_up_to());
   if (!walks) {
-    Total value = frozen;
+    Total value = final_total;
     Total open;
     open.count = account->open_count;
     open.whole = account->open_sum;
@@ -76,12 +76,12 @@ std::optional<EventualCount> CounterValues::Eventual(const PackedKey& key, uint6
   if (number == kNone) return count;
   const EngineTime as_of = clock_.AsOf();
   const Counter& counter = counters_.at(number);
-  // As a rule no window waits to be frozen.
-  const bool all_frozen = counters_.ChainOf(counter, 0) == kNone &&
-                          (counter.count == 0 || windowing_.EndOf(counter.start) > as_of);
+  // As a rule no window waits to be final.
+  const bool all_final = counters_.ChainOf(counter, 0) == kNone &&
+                         (counter.count == 0 || windowing_.EndOf(counter.start) > as_of);
   count.emplace();
   count->amount =
-      all_frozen ? counters_.FrozenOf(counter).amount() : ValueBefore(number, as_of).amount();
+      all_final ? counters_.FinalOf(counter).amount() : ValueBefore(number, as_of).amount();
   count->as_of = std::max(as_of, CoveredUpTo(number));
   count->lag = std::max(now - count->as_of, Duration{0});
   return count;
@@ -170,34 +170,34 @@ void CounterValues::ScanOpen(const Instant& at, SeeOpen see) {
   }
 }
 
-// --- What is frozen
+// --- What is final
 
-bool CounterValues::HasFrozenSince(uint32_t number, EngineTime until) const {
+bool CounterValues::HasFinalSince(uint32_t number, EngineTime until) const {
   const Counter& counter = counters_.at(number);
   for (uint32_t at = counters_.ChainOf(counter, 0); at != kNone; at = counters_.window(at).next) {
-    if (counters_.window(at).frozen) return counters_.window(at).start >= until;
+    if (counters_.window(at).is_final) return counters_.window(at).start >= until;
   }
   return false;
 }
 
-EngineTime CounterValues::FrozenUpTo(uint32_t number) const {
+EngineTime CounterValues::FinalUpTo(uint32_t number) const {
   const Counter& counter = counters_.at(number);
-  EngineTime until = clock_.frozen_up_to();
+  EngineTime until = clock_.final_up_to();
   for (uint32_t at = counters_.ChainOf(counter, 0); at != kNone; at = counters_.window(at).next) {
-    if (!counters_.window(at).frozen) continue;
+    if (!counters_.window(at).is_final) continue;
     until = std::max(until, windows_.EndOf(counters_.window(at)));
     break;
   }
   return until;
 }
 
-void CounterValues::AddFrozen(Counter& counter, uint32_t number) {
+void CounterValues::AddFinal(Counter& counter, uint32_t number) {
   const Window& window = counters_.window(number);
   if (window.chained) windows_.LeaveOpen(counter, window);
   if (window.start < CoveredUpTo(window.counter)) return;
-  Total frozen = counters_.FrozenOf(counter);
-  windows_.clears().AddToSum(window.total, number, frozen);
-  counters_.SetFrozen(counter, frozen);
+  Total final_total = counters_.FinalOf(counter);
+  windows_.clears().AddToSum(window.total, number, final_total);
+  counters_.SetFinal(counter, final_total);
   if (store_ != nullptr) {
     store_->Update(window.counter, [](Publications::State& state) { state.changed = true; });
   }
@@ -206,7 +206,7 @@ void CounterValues::AddFrozen(Counter& counter, uint32_t number) {
 
 std::shared_ptr<const SharedCount> CounterValues::Share(uint32_t number) {
   return shared_.Share(number, [&](SharedCount& shared) {
-    WriteTo(shared, number, std::max(clock_.frozen_up_to(), CoveredUpTo(number)));
+    WriteTo(shared, number, std::max(clock_.final_up_to(), CoveredUpTo(number)));
   });
 }
 

@@ -1,8 +1,8 @@
 // CounterValues say what counters and their windows come to. A value is one number, the sum of the
-// frozen windows, and what the open windows add to it.
+// final windows, and what the open windows add to it.
 //
-// What counters come to is the sum of their frozen windows, but for clears and checkpoints of other
-// instances. Reads tell the book the time, so that nothing is added later to what they call frozen.
+// What counters come to is the sum of their final windows, but for clears and checkpoints of other
+// instances. Reads tell the book the time, so that nothing is added later to what they call final.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,7 @@ class CounterValues {
   using SeeWindow = absl::FunctionRef<void(const Total& total, uint32_t window, EngineTime start)>;
   void ForEachOpen(const Counter& counter, SeeWindow see) const;
 
-  // --- What is frozen
+  // --- What is final
 
   // Windows that begin before this are part of a checkpoint of the store.
   EngineTime CoveredUpTo(uint32_t number) const {
@@ -73,12 +73,12 @@ class CounterValues {
   bool IsUnpublished(uint32_t number, EngineTime start) const {
     return store_ != nullptr && start >= store_->At(number).until;
   }
-  // Whether a window that begins at `until` or later is frozen.
-  bool HasFrozenSince(uint32_t number, EngineTime until) const;
+  // Whether a window that begins at `until` or later is final.
+  bool HasFinalSince(uint32_t number, EngineTime until) const;
   // Up to when the counter speaks: it may be ahead of other counters while a visit is under way.
-  EngineTime FrozenUpTo(uint32_t number) const;
-  // Adds a window to the sum of the frozen windows, unless a checkpoint of the store includes it.
-  void AddFrozen(Counter& counter, uint32_t window);
+  EngineTime FinalUpTo(uint32_t number) const;
+  // Adds a window to the sum of the final windows, unless a checkpoint of the store includes it.
+  void AddFinal(Counter& counter, uint32_t window);
 
   // The count of a counter for reads without a lock. It is to be written whenever what the counter
   // comes to has changed, which is known up to `until` then.
@@ -96,7 +96,7 @@ class CounterValues {
   Total ValueOf(uint32_t number) const;
   Total TotalOf(const Counter& counter, uint8_t resolution, EngineTime start) const;
   void WriteTo(SharedCount& shared, uint32_t number, EngineTime until) const {
-    shared.Write(counters_.FrozenOf(counters_.at(number)).amount(), until);
+    shared.Write(counters_.FinalOf(counters_.at(number)).amount(), until);
   }
 
   RollupClock& clock_;

@@ -112,7 +112,7 @@ class CounterWindows {
     counters_.ChangeKept(counters_.window(window).counter);
     clears_.DropEvents(window);
   }
-  // Keeps a frozen window, and removes one that was kept.
+  // Keeps a final window, and removes one that was kept.
   void Keep(uint32_t number) {
     ++kept_;
     if (!counters_.window(number).chained) counters_.Chain(number);
@@ -140,9 +140,9 @@ class CounterWindows {
   // The list of the counter's last window to end.
   WindowLists::Name LastOf(const Counter& counter) const noexcept;
 
-  // Whether a sum has no room in so many bits. A frozen part of 62 bits and four million windows of
+  // Whether a sum has no room in so many bits. A final part of 62 bits and four million windows of
   // 40 bits saturate nowhere on their way, so the order of adding does not show.
-  static constexpr int kFrozenBits = 62;
+  static constexpr int kFinalBits = 62;
   static constexpr int kOpenBits = 40;
   static constexpr bool IsFar(int64_t sum, int bits) noexcept {
     return sum >> bits != 0 && sum >> bits != -1;
@@ -169,12 +169,12 @@ class CounterWindows {
 
   const RollupClock& clock_;
   BookLedger& ledger_;
-  const size_t inside_bytes_;  // for a window inside, which goes outside where frozen ones are kept
+  const size_t inside_bytes_;  // for a window inside, which goes outside where final ones are kept
   Clears clears_;
   CounterTable counters_;
   WindowLists lists_;
   size_t inside_ = 0;  // windows inside counters
-  size_t kept_ = 0;    // frozen windows in chains
+  size_t kept_ = 0;    // final windows in chains
 };
 
 }  // namespace pleat::inline v0_1

@@ -50,7 +50,7 @@ void Forgetter::Forget(uint32_t number) {
   for (const uint8_t chain : {uint8_t{0}, uint8_t{1}}) {
     for (uint32_t at = counters_.ChainOf(counter, chain); at != CounterTable::kNone;) {
       const uint32_t next = counters_.window(at).next;
-      PLEAT_CHECK(counters_.window(at).frozen);
+      PLEAT_CHECK(counters_.window(at).is_final);
       windows_.ReleaseKept(at);
       at = next;
     }

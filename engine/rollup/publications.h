@@ -1,5 +1,5 @@
 // Publications keep, for each counter of a book, the latest known checkpoint of the store, and
-// whether windows were frozen after it. Counters that have to be loaded or published wait in a
+// whether windows became final after it. Counters that have to be loaded or published wait in a
 // queue.
 #pragma once
 
@@ -25,7 +25,7 @@ class Publications {
     Total amount;                         // of that checkpoint
     Total offered;                        // of the checkpoint that a Publish() offers the store
     bool loaded = false;                  // the store was asked at least once
-    bool changed = false;                 // windows after `until` have been frozen
+    bool changed = false;                 // windows after `until` have become final
     bool queued = false;
     bool busy = false;  // a Publish() is asking the store
 
@@ -87,7 +87,7 @@ class Publications {
     out(state.until);
     state.amount.Save(out);
   }
-  // Begins a counter with it. `is_changed(until)`: whether windows after `until` have been frozen.
+  // Begins a counter with it. `is_changed(until)`: whether windows after `until` have become final.
   template <class IsChanged>
   void LoadState(FieldReader& in, uint32_t counter, const IsChanged& is_changed) {
     State state;

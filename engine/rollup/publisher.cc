@@ -43,8 +43,8 @@ Publisher::Step Publisher::TakeLoaded(const EventRef& counter,
       if (loaded->until > state.until) {
         Adopt(number, state, loaded->until, Total::Of(loaded->amount));
       }
-      state.offered = counters_.FrozenOf(counters_.at(number));
-      ours = {values_.FrozenUpTo(number), state.offered.amount()};
+      state.offered = counters_.FinalOf(counters_.at(number));
+      ours = {values_.FinalUpTo(number), state.offered.amount()};
       step = state.changed && ours.until > state.until ? Step::kWanted : Step::kNothing;
     }
   });
@@ -90,7 +90,7 @@ void Publisher::Finish(uint32_t number) {
 }
 
 // The counter continues from a checkpoint: its value is `total`, that of the checkpoint, plus the
-// frozen windows after it.
+// final windows after it.
 void Publisher::Adopt(uint32_t number, Publications::State& state, EngineTime until,
                       const Total& total) {
   state.until = until;
@@ -98,11 +98,11 @@ void Publisher::Adopt(uint32_t number, Publications::State& state, EngineTime un
   state.changed = false;
   Counter& counter = counters_.ChangeKept(number);
   Total value = state.amount;
-  std::vector<uint32_t> frozen;
+  std::vector<uint32_t> finals;
   for (uint32_t at = counters_.ChainOf(counter, 0); at != kNone; at = counters_.window(at).next) {
-    if (counters_.window(at).frozen) frozen.push_back(at);
+    if (counters_.window(at).is_final) finals.push_back(at);
   }
-  for (auto at = frozen.rbegin(); at != frozen.rend(); ++at) {
+  for (auto at = finals.rbegin(); at != finals.rend(); ++at) {
     const Window& window = counters_.window(*at);
     if (window.start >= until) {
       windows_.clears().AddToSum(window.total, *at, value);
@@ -111,9 +111,9 @@ void Publisher::Adopt(uint32_t number, Publications::State& state, EngineTime un
       windows_.ReleaseKept(*at);
     }
   }
-  counters_.SetFrozen(counter, value);
+  counters_.SetFinal(counter, value);
   counters_.TrimAccount(counter);
-  values_.WriteShared(number, std::max(values_.FrozenUpTo(number), until));
+  values_.WriteShared(number, std::max(values_.FinalUpTo(number), until));
 }
 
 }  // namespace pleat::inline v0_1

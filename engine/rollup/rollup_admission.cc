@@ -37,7 +37,7 @@ RollupAdmission::RollupAdmission(const RollupOptions& options, const Parts& part
       outbox_(parts.outbox),
       forgetter_(parts.forgetter),
       emitter_(parts.emitter),
-      freezer_(parts.freezer),
+      closer_(parts.closer),
       ledger_(parts.ledger) {}
 
 // --- An event
@@ -81,7 +81,7 @@ AddOutcome RollupAdmission::Refuse(AddOutcome why) noexcept {
 AddOutcome RollupAdmission::TakeTurn(RollupTurn& turn) {
   ++ledger_.events;
   if (turn.number != kNone && clock_.forgets() && forgetter_.IsOver(turn.number)) {
-    freezer_.VisitAll(turn.at);
+    closer_.VisitAll(turn.at);
     turn.number = windows_.CounterOf(turn.event);
     if (turn.number != kNone && forgetter_.IsOver(turn.number)) {
       forgetter_.ForgetUnlessHeld(turn.number);
@@ -174,7 +174,7 @@ std::optional<AddOutcome> RollupAdmission::JudgeLate(RollupTurn& turn) {
     return std::nullopt;
   }
   // What is due goes out first: the emission to be corrected may be among it.
-  freezer_.VisitAll(turn.at);
+  closer_.VisitAll(turn.at);
   turn.number = windows_.CounterOf(turn.event);
   const Lack lack = WhatLacks(turn, /*opens=*/true);
   ledger_.over_byte_limit += lack == Lack::kBytes;
@@ -217,7 +217,7 @@ RollupAdmission::Lack RollupAdmission::WhatLacks(const RollupTurn& turn, bool op
 bool RollupAdmission::MakeRoom(RollupTurn& turn, bool opens) {
   if (!opens && turn.id.empty() && !windows_.clears().on()) return true;
   if (WhatLacks(turn, opens) == Lack::kNothing) return true;
-  freezer_.VisitAll(turn.at);
+  closer_.VisitAll(turn.at);
   turn.number = windows_.CounterOf(turn.event);
   const Lack lack = WhatLacks(turn, windows_.Opens(turn.number, turn.stamp));
   ledger_.over_byte_limit += lack == Lack::kBytes;

@@ -22,10 +22,10 @@
 #include "engine/rollup/counter_ids.h"
 #include "engine/rollup/counter_windows.h"
 #include "engine/rollup/forgetter.h"
-#include "engine/rollup/freezer.h"
 #include "engine/rollup/publications.h"
 #include "engine/rollup/rollup_clock.h"
 #include "engine/rollup/rollup_turn.h"
+#include "engine/rollup/window_closer.h"
 #include "engine/rollup/window_emitter.h"
 #include "engine/table/event_ids.h"
 #include "engine/table/event_ref.h"
@@ -43,7 +43,7 @@ class RollupAdmission {
     const Outbox& outbox;
     Forgetter& forgetter;
     WindowEmitter& emitter;
-    Freezer& freezer;
+    WindowCloser& closer;
     BookLedger& ledger;
   };
   // `options` holds this partition's share of the limits.
@@ -98,7 +98,7 @@ class RollupAdmission {
   const Outbox& outbox_;
   Forgetter& forgetter_;
   WindowEmitter& emitter_;
-  Freezer& freezer_;
+  WindowCloser& closer_;
   BookLedger& ledger_;
 };
 

@@ -18,9 +18,9 @@ RollupBook::RollupBook(PagePool& pool, const RollupOptions& options, const HashK
       forgetter_({clock_, windows_, shared_, store_.get(), ledger_}),
       values_({clock_, windows_, shared_, store_.get(), forgetter_}),
       emitter_(partition, {clock_, windows_, outbox_, ledger_}),
-      freezer_(options, {clock_, windows_, ids_, shared_, values_, forgetter_, emitter_, ledger_}),
+      closer_(options, {clock_, windows_, ids_, shared_, values_, forgetter_, emitter_, ledger_}),
       admission_(options, {clock_, windows_, ids_, store_.get(), outbox_, forgetter_, emitter_,
-                           freezer_, ledger_}),
+                           closer_, ledger_}),
       publisher_(store_ == nullptr ? nullptr
                                    : std::make_unique<Publisher>(Publisher::Parts{
                                          clock_, windows_, values_, forgetter_, *store_, ledger_})),
@@ -45,7 +45,7 @@ AddOutcome RollupBook::FoldWhileSaving(const EventRef& event, const Entry& entry
 
 std::shared_ptr<const SharedCount> RollupBook::Share(const EventRef& event, const Instant& at) {
   clock_.Reach(at.now);
-  freezer_.VisitAll(at);
+  closer_.VisitAll(at);
   const uint32_t number = admission_.FindOrMake(event);
   return number == kNone ? nullptr : values_.Share(number);
 }
@@ -74,24 +74,24 @@ RollupBook::Step RollupBook::TakeKept(const EventRef& counter, const Checkpoint&
 
 bool RollupBook::CloseDue(const Instant& at, Budget& budget) {
   clock_.Reach(at.now);
-  return freezer_.Visit(at, budget);
+  return closer_.Visit(at, budget);
 }
 
 bool RollupBook::EmitDue(const Instant& at, size_t most) {
   Budget budget(most);  // each look is at a window of its own
-  return CloseDue(at, budget) && freezer_.EndNext(budget, at);
+  return CloseDue(at, budget) && closer_.EndNext(budget, at);
 }
 
 EngineTime RollupBook::LastOpenEnd(const Instant& at) {
   clock_.Reach(at.now);
-  freezer_.VisitAll(at);
+  closer_.VisitAll(at);
   const WindowLists::Lists& open = windows_.lists().open();
   return open.empty() ? kBeginningOfTime : open.rbegin()->first.end;
 }
 
 void RollupBook::BeginClosing(EngineTime floor, const Instant& at) {
   clock_.Reach(at.now);
-  freezer_.BeginClosing(floor, at);
+  closer_.BeginClosing(floor, at);
 }
 
 Sizes RollupBook::sizes() const noexcept {

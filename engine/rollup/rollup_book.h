@@ -1,11 +1,11 @@
 // A RollupBook is one rollup counter inside one partition: the book adds events to windows by key,
-// freezes windows when time has come, and puts them into its outbox. It is a pure state machine:
+// makes windows final when time has come, and puts them into its outbox. It is a pure state machine:
 // time, position and budget come in as arguments. Every method runs under the partition's lock, and
 // every change comes through Partition::Do().
 //
 // The parts, none of which knows the book. Each may use those above it:
 //
-//   RollupClock      the book's time: what is late, which windows are frozen, what is over
+//   RollupClock      the book's time: what is late, which windows are final, what is over
 //   BookLedger       the counts
 //   CounterWindows   the counters with their windows, and the lists of windows by their end
 //   CounterIds       the ids of events that were counted
@@ -15,7 +15,7 @@
 //   CounterValues    what counters and windows come to
 //   Outbox           the emissions that wait for consumers
 //   WindowEmitter    brings windows that close, and corrections, into the outbox
-//   Freezer          closes windows, by time or by a call, and lets go of what is over
+//   WindowCloser          closes windows, by time or by a call, and lets go of what is over
 //   RollupAdmission  judges events, and makes room for them
 //   Publisher        the steps of Publish(); only with a store
 //   RollupSaver      writes the book as bytes, while that is asked for; RollupLoader reads them
@@ -49,7 +49,6 @@
 #include "engine/rollup/counter_values.h"
 #include "engine/rollup/counter_windows.h"
 #include "engine/rollup/forgetter.h"
-#include "engine/rollup/freezer.h"
 #include "engine/rollup/publications.h"
 #include "engine/rollup/publisher.h"
 #include "engine/rollup/rollup_admission.h"
@@ -58,6 +57,7 @@
 #include "engine/rollup/rollup_loader.h"
 #include "engine/rollup/rollup_saver.h"
 #include "engine/rollup/shared_counts.h"
+#include "engine/rollup/window_closer.h"
 #include "engine/rollup/window_emitter.h"
 #include "engine/table/event_ref.h"
 
@@ -158,14 +158,14 @@ class RollupBook final : public OutboxBook {
 
   // --- All counters
 
-  // The largest end of the open windows; those that are due are frozen before.
+  // The largest end of the open windows; those that are due are final before.
   EngineTime LastOpenEnd(const Instant& at);
   // From here to FinishClosing() nothing but EmitDue() comes: it ends all open windows, in order.
   // Events stamped before `floor`, which is not before any of their ends, are late from now on.
   void BeginClosing(EngineTime floor, const Instant& at);
-  void FinishClosing(const Instant& at) override { freezer_.FinishClosing(at); }
+  void FinishClosing(const Instant& at) override { closer_.FinishClosing(at); }
   bool CloseDue(const Instant& at, Budget& budget) override;
-  EngineTime NextDue() const noexcept override { return freezer_.NextDue(); }
+  EngineTime NextDue() const noexcept override { return closer_.NextDue(); }
   Ledger ledger() const noexcept override { return ledger_.OfGroups(outbox_); }
   Sizes sizes() const noexcept override;
   RollupLedger rollup_ledger() const noexcept { return ledger_.OfCounters(); }
@@ -212,7 +212,7 @@ class RollupBook final : public OutboxBook {
   Forgetter forgetter_;
   CounterValues values_;
   WindowEmitter emitter_;
-  Freezer freezer_;
+  WindowCloser closer_;
   RollupAdmission admission_;
   const std::unique_ptr<Publisher> publisher_;  // null: there is no store
   const HashKey& hash_key_;                     // for Load()

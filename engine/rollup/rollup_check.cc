@@ -23,7 +23,7 @@ void RollupCheck::CheckWhole() const {
     }
     if (store_ == nullptr) return;
     const Publications::State& state = store_->At(number);
-    PLEAT_CHECK(state.changed == values_.HasFrozenSince(number, state.until));
+    PLEAT_CHECK(state.changed == values_.HasFinalSince(number, state.until));
     PLEAT_CHECK(state.done() ? !state.queued && !state.busy : state.queued != state.busy);
   });
 }
@@ -40,7 +40,7 @@ RollupCheck::Tally RollupCheck::TallyWindows() const {
       const bool open = !clock_.IsEnded(clock_.windowing().EndOf(counter.start));
       tally.open += open;
       tally.open_first += open;
-      ++tally.unfrozen;
+      ++tally.not_final;
       ++tally.inside;
     }
     for (const uint8_t chain : {uint8_t{0}, uint8_t{1}}) {
@@ -49,9 +49,9 @@ RollupCheck::Tally RollupCheck::TallyWindows() const {
         const Window& window = counters_.window(at);
         tally.open += !window.closed;
         tally.open_first += !window.closed && chain == 0;
-        tally.unfrozen += !window.frozen;
-        tally.kept += window.frozen;
-        tally.kept_first += window.frozen && chain == 0;
+        tally.not_final += !window.is_final;
+        tally.kept += window.is_final;
+        tally.kept_first += window.is_final && chain == 0;
       }
     }
   });
@@ -80,7 +80,7 @@ void RollupCheck::ForEachNeeded(WindowLists::Stage stage, const WindowLists::Lis
   });
 }
 
-// Whether each window that is not frozen has one entry in the open list of its end, and each kept
+// Whether each window that is not final has one entry in the open list of its end, and each kept
 // one in a list that will be taken once retention is over; and whether each entry leads to the
 // window that its taker will ask for.
 //
@@ -109,7 +109,7 @@ bool RollupCheck::ListsAgree(const Tally& tally) const {
   };
 
   bool agree = true;
-  uint64_t unfrozen = 0;
+  uint64_t not_final = 0;
   uint64_t kept = 0;
   uint64_t kept_first = 0;
   for (const WindowLists::Stage stage : {WindowLists::kOpen, WindowLists::kKept}) {
@@ -123,21 +123,21 @@ bool RollupCheck::ListsAgree(const Tally& tally) const {
                       if (!counters_.Has(entry.counter)) return void(agree = false);
                       if (passed && (stage == WindowLists::kKept || !clock_.retains())) return;
                       const uint32_t found = find(entry.counter, name.resolution, start);
-                      const bool frozen = found < kInside && counters_.window(found).frozen;
+                      const bool is_final = found < kInside && counters_.window(found).is_final;
                       const bool closed = found == kInside
                                               ? clock_.IsEnded(name.end)
                                               : found < kInside && counters_.window(found).closed;
                       if (stage == WindowLists::kOpen && !passed) {
-                        ++unfrozen;
-                        agree &= found != kNone && !frozen && closed == ended;
+                        ++not_final;
+                        agree &= found != kNone && !is_final && closed == ended;
                         agree &= name.resolution > 0 || ended || HasCoarse(entry.counter, start);
                         return;
                       }
                       // Once the store has it, a window may go before its entry.
                       const bool may_be_gone = store_ != nullptr && name.resolution == 0 && over;
-                      agree &= frozen || (found == kNone && may_be_gone);
-                      kept += frozen;
-                      kept_first += frozen && name.resolution == 0;
+                      agree &= is_final || (found == kNone && may_be_gone);
+                      kept += is_final;
+                      kept_first += is_final && name.resolution == 0;
                     });
     }
   }
@@ -148,7 +148,7 @@ bool RollupCheck::ListsAgree(const Tally& tally) const {
   }
   // A value that the store lacks is kept even if it is in no list.
   const bool all_listed = store_ == nullptr ? kept_first == tally.kept_first : true;
-  return agree && unfrozen == tally.unfrozen && all_listed &&
+  return agree && not_final == tally.not_final && all_listed &&
          kept - kept_first == tally.kept - tally.kept_first;
 }
 

@@ -55,11 +55,11 @@ class RollupCheck {
   static constexpr uint32_t kNone = CounterTable::kNone;
 
   struct Tally {
-    uint64_t pending = 0;  // events in windows of the first resolution that are not frozen
+    uint64_t pending = 0;  // events in windows of the first resolution that are not final
     uint64_t delta = 0;    // and the sum of their deltas
     uint64_t open = 0;
     uint64_t open_first = 0;  // of these: of the first resolution
-    uint64_t unfrozen = 0;    // open or ended
+    uint64_t not_final = 0;   // open or ended
     size_t inside = 0;        // of these: inside counters
     uint64_t kept = 0;
     uint64_t kept_first = 0;

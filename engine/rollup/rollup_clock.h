@@ -1,5 +1,5 @@
 // A RollupClock keeps the time of a rollup book, and says what it means: what is late, which windows
-// are frozen or have ended before that, and for how long frozen windows, counters and ids are kept.
+// are final or have ended before that, and for how long final windows, counters and ids are kept.
 #pragma once
 
 #include <algorithm>
@@ -32,15 +32,15 @@ class RollupClock : public Latest {
 
   // --- Windows
 
-  // The last end of a window that may be frozen, and the one up to which all have been.
+  // The last end of a window that may be final, and the one up to which all have been.
   EngineTime AsOf() const noexcept { return windowing_.AsOf(windowing_.FrontierAt(now())); }
-  EngineTime frozen_up_to() const noexcept { return frozen_up_to_; }
-  void NoteFrozen() noexcept { frozen_up_to_ = AsOf(); }
+  EngineTime final_up_to() const noexcept { return final_up_to_; }
+  void NoteFinal() noexcept { final_up_to_ = AsOf(); }
 
   // What is stamped before `floor` has ended.
   void EndBefore(EngineTime floor) noexcept { floor_ = std::max(floor_, floor); }
   EngineTime floor() const noexcept { return floor_; }
-  // Whether a window that ends then has been handed out though it is not frozen.
+  // Whether a window that ends then has been handed out though it is not final.
   bool IsEnded(EngineTime end) const noexcept { return end <= floor_; }
 
   // --- The stages of windows
@@ -63,7 +63,7 @@ class RollupClock : public Latest {
   }
 
   bool retains() const noexcept { return retention_ > Duration{0}; }
-  // Whether counters are forgotten; and whether as soon as their last window is frozen.
+  // Whether counters are forgotten; and whether as soon as their last window is final.
   bool forgets() const noexcept { return forget_after_ != kForever; }
   bool forgets_at_once() const noexcept { return forget_after_ == Duration{0}; }
   // How long an id is remembered.
@@ -71,13 +71,13 @@ class RollupClock : public Latest {
 
   void Save(FieldWriter& out) const {
     Latest::Save(out);
-    out(floor_, frozen_up_to_);
+    out(floor_, final_up_to_);
   }
   void Load(FieldReader& in) {
     Latest::Load(in);
     floor_ = ReadTime(in);
-    frozen_up_to_ = ReadTime(in);
-    in.Expect(now() <= kEndOfTime && frozen_up_to_ <= AsOf());
+    final_up_to_ = ReadTime(in);
+    in.Expect(now() <= kEndOfTime && final_up_to_ <= AsOf());
   }
 
  private:
@@ -93,9 +93,9 @@ class RollupClock : public Latest {
 
   EngineTime floor_ = kBeginningOfTime;
   const Windowing windowing_;
-  EngineTime frozen_up_to_ = kBeginningOfTime;
+  EngineTime final_up_to_ = kBeginningOfTime;
   const Duration horizon_;
-  const Duration retention_;     // how long frozen windows are kept
+  const Duration retention_;     // how long final windows are kept
   const Duration forget_after_;  // at least as long
 };
 

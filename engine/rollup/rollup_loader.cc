@@ -37,7 +37,7 @@ void RollupLoader::Load(FieldReader& in) {
   ledger_.Load(in);
   waiting_.resize(in.Count(), kNone);
   in.Expect(!clock_.HasReached(kArrivalsMax));
-  shared_.Reach(clock_.frozen_up_to());
+  shared_.Reach(clock_.final_up_to());
   for (bool more = true; more && in.ok();) more = LoadCounter(in);
   for (bool more = true; more && in.ok();) more = LoadLoose(in);
   LoadReleased(in);
@@ -90,9 +90,9 @@ void RollupLoader::LoadKnown(FieldReader& in, uint32_t number, uint8_t flags) {
     if (!in.ok()) return;
     in.Expect(!clock_.IsEnded(windowing_.EndOf(counter.start)) || !corrects_);
   }
-  Total frozen;
-  frozen.Load(in);
-  counters_.SetFrozen(counter, frozen);
+  Total final_total;
+  final_total.Load(in);
+  counters_.SetFinal(counter, final_total);
   if ((flags & kHasAccount) != 0) {
     counters_.AccountOf(counter).irregular = (flags & kIrregular) != 0;
     LoadChain(in, number, 0);
@@ -102,7 +102,7 @@ void RollupLoader::LoadKnown(FieldReader& in, uint32_t number, uint8_t flags) {
   if ((flags & kReleased) != 0 && in.Expect(clock_.forgets())) forgetter_.Release(number);
   if (store_ == nullptr || !in.ok()) return;
   store_->LoadState(in, number,
-                    [&](EngineTime until) { return values_.HasFrozenSince(number, until); });
+                    [&](EngineTime until) { return values_.HasFinalSince(number, until); });
 }
 
 // --- Windows
@@ -121,23 +121,23 @@ void RollupLoader::LoadWindow(FieldReader& in, uint32_t counter, uint8_t chain) 
   const EngineTime start = windowing_.LoadStart(in, resolution);
   if (!in.ok()) return;
 
-  // No window begins after the newest one, and the frozen ones are the oldest.
+  // No window begins after the newest one, and the final ones are the oldest.
   CounterTable::Counter& owner = counters_.ChangeKept(counter);
   const uint32_t head = counters_.ChainOf(owner, chain);
-  const bool frozen = (flags & kFrozen) != 0;
+  const bool is_final = (flags & kFinal) != 0;
   const EngineTime end = windowing_.EndOf(start, resolution);
   in.Expect(start <= windowing_.StartOf(owner.start, resolution));
   in.Expect(head == kNone || start >= counters_.window(head).start);
   in.Expect(chain > 0 || !CounterTable::IsInside(owner, start));
   in.Expect(counters_.FindWindow(owner, resolution, start) == kNone);
-  in.Expect(!frozen || clock_.IsOver(WindowLists::kOpen, end));
-  in.Expect(!frozen || chain > 0 || head == kNone || counters_.window(head).frozen);
+  in.Expect(!is_final || clock_.IsOver(WindowLists::kOpen, end));
+  in.Expect(!is_final || chain > 0 || head == kNone || counters_.window(head).is_final);
   if (!in.ok()) return;
 
   const uint32_t number = counters_.NewWindow(counter, resolution, start);
   Window& window = counters_.ChangeKeptWindow(number);
-  window.frozen = frozen;
-  window.closed = frozen || clock_.IsEnded(end);
+  window.is_final = is_final;
+  window.closed = is_final || clock_.IsEnded(end);
   window.total.Load(in);
   if (window.closed) {
     uint64_t arrival = 0;
@@ -152,8 +152,8 @@ void RollupLoader::LoadWindow(FieldReader& in, uint32_t counter, uint8_t chain) 
     windows_.clears().Load(in, number, window, end);
   }
   if ((flags & kWaits) != 0 && in.Expect(window.closed)) LoadWaiting(in, number);
-  if (frozen) windows_.NoteKept();
-  if (frozen || chain > 0) return;
+  if (is_final) windows_.NoteKept();
+  if (is_final || chain > 0) return;
   const Total& total = window.total;
   in.Expect(total.wholes || total.whole == 0);
   CounterTable::Account& account = counters_.AccountOf(owner);
@@ -274,7 +274,7 @@ bool RollupLoader::LoadLoose(FieldReader& in) {
   window.start = windowing_.LoadStart(in, resolution);
   window.closed = 1;
   window.correction = correction;
-  window.frozen = !correction;
+  window.is_final = !correction;
   window.total.Load(in);
   uint64_t arrival = 0;
   in(arrival);

@@ -124,7 +124,7 @@ size_t RollupSaver::SaveCounter(FieldWriter& out, uint32_t number) const {
   if (forgotten) return 0;
   if (has_start) clock_.windowing().SaveStart(out, counter.start, 0);
   if (counter.count > 0) out(counter.count, counter.sum);
-  counters_.FrozenOf(counter).Save(out);
+  counters_.FinalOf(counter).Save(out);
   size_t windows = 0;
   if (account != nullptr) {
     windows += SaveChain(out, account->chain);
@@ -149,7 +149,7 @@ void RollupSaver::SaveWindow(FieldWriter& out, uint32_t number) const {
   const CounterTable::Window& window = counters_.window(number);
   const auto resolution = static_cast<uint8_t>(window.resolution);
   const bool detailed = windows_.clears().Has(number);
-  out.PutByte(resolution | FlagIf(window.frozen, kFrozen) | FlagIf(window.ready, kWaits) |
+  out.PutByte(resolution | FlagIf(window.is_final, kFinal) | FlagIf(window.ready, kWaits) |
               FlagIf(detailed, kDetailed));
   clock_.windowing().SaveStart(out, window.start, resolution);
   window.total.Save(out);

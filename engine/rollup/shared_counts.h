@@ -32,16 +32,14 @@ class SharedCounts {
   std::shared_ptr<const SharedCount> Share(uint32_t counter, const Write& write) {
     std::shared_ptr<SharedCount>& count = counts_[counter];
     if (count == nullptr) {
-      count = std::make_shared<SharedCount>(frozen_time_);
+      count = std::make_shared<SharedCount>(final_time_);
       write(*count);
     }
     return count;
   }
 
-  // All windows of the book that end by `time` are frozen.
-  void Reach(EngineTime time) noexcept {
-    frozen_time_->time.store(time, std::memory_order_release);
-  }
+  // All windows of the book that end by `time` are final.
+  void Reach(EngineTime time) noexcept { final_time_->time.store(time, std::memory_order_release); }
 
   void Forget(uint32_t counter) { counts_.erase(counter); }
   // Drops the counts without a CounterRef. Looks at all of them once in as many calls as there are
@@ -53,7 +51,7 @@ class SharedCounts {
   }
 
  private:
-  const std::shared_ptr<FrozenTime> frozen_time_ = std::make_shared<FrozenTime>();
+  const std::shared_ptr<FinalTime> final_time_ = std::make_shared<FinalTime>();
   std::unordered_map<uint32_t, std::shared_ptr<SharedCount>> counts_;  // by counter
   size_t visits_ = 0;  // since the latest look at all of them
 };

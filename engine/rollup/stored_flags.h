@@ -16,7 +16,7 @@ constexpr uint8_t kCounterFlags = 64;  // less than this; this: no counter follo
 
 // Of a window, behind three bits of resolution:
 constexpr uint8_t kResolution = 7;
-constexpr uint8_t kFrozen = 8;
+constexpr uint8_t kFinal = 8;
 constexpr uint8_t kWaits = 16;  // its emission does
 constexpr uint8_t kDetailed = 32;
 constexpr uint8_t kWindowFlags = 64;

@@ -4,7 +4,7 @@
 // A list goes through up to three stages, in the order of ends; lists of one end follow each other
 // finer resolution first:
 //
-//   open ---- frozen ----> kept ---- retention is over ----> last ---- forget_after is over ----> gone
+//   open ---- final ----> kept ---- retention is over ----> last ---- forget_after is over ----> gone
 //
 // The owner decides how long after a window's end each stage is over, and takes the entries of a
 // list one after the other, with a budget. Stages that the owner does not need are left out.
@@ -51,7 +51,7 @@ class WindowLists {
     uint32_t index = 0;
     uint32_t size = 0;    // of all entries
     uint32_t passed = 0;  // of them
-    bool ended = false;   // its windows were handed out before they were frozen
+    bool ended = false;   // its windows were handed out before they were final
   };
   using Lists = std::map<Name, List>;
   // How far the saving of one list is, which is saved as it was at BeginSave().

@@ -1,11 +1,11 @@
 // Windowing is the arithmetic of windows: the window of a stamp, the earliest stamp that is not
-// late, and the instant at which a window is frozen. All of this follows from the book's time and
+// late, and the instant at which a window is final. All of this follows from the book's time and
 // the options.
 //
-//   frontier = time - allowed_lateness - margin       a window that ends by then is frozen
+//   frontier = time - allowed_lateness - margin       a window that ends by then is final
 //   earliest = time - allowed_lateness                an event stamped before is late
 //
-// An event that is not late lies in no frozen window: the frontier is never after the earliest
+// An event that is not late lies in no final window: the frontier is never after the earliest
 // stamp, and the window of a stamp ends after the stamp.
 #pragma once
 

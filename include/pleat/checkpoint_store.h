@@ -1,4 +1,4 @@
-// CheckpointStore: keeps the sums of the frozen windows of counters, so that another instance can
+// CheckpointStore: keeps the sums of the final windows of counters, so that another instance can
 // continue from them.
 //
 //   pleat::RollupOptions options{.windows = {1min}, .allowed_lateness = 10s,

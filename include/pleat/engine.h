@@ -111,7 +111,7 @@ class PLEAT_EXPORT Engine {
 
   // Moves the engine's time to `now` and closes every group that is due by it (deadline <= now).
   // Members of live windows and users of presence have deadlines, too, and end likewise; at theirs,
-  // the windows of rollup counters are frozen.
+  // the windows of rollup counters are final.
   // Time never goes back: an earlier `now` than before moves nothing.
   // Complexity: O(1) when nothing is due; else O(groups due). A partition's lock is held for at
   // most 1,024 of them at a time.

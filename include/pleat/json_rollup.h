@@ -1,4 +1,4 @@
-// JsonRollup: newline-delimited JSON in, frozen windows out, as lines of JSON.
+// JsonRollup: newline-delimited JSON in, final windows out, as lines of JSON.
 //
 // A JsonRollup is a RollupCounter (rollup.h) in an Engine whose events are lines of text, as a
 // RollupSpec says.
@@ -16,7 +16,7 @@
 //
 // A line that comes out:
 //
-//   {"page":"Main","start":T,"end":T,"count":9,"sum":120,"reason":"frozen"}
+//   {"page":"Main","start":T,"end":T,"count":9,"sum":120,"reason":"final"}
 //
 // json_lines.h says which lines are valid, and how several threads read lines.
 #pragma once

@@ -114,7 +114,7 @@ struct CounterMetrics {
   RollupSizes sizes = {};
   const Histogram* lateness_us = nullptr;
 
-  // Adds the time by which the frozen windows trail the engine's time: EventualCount::lag of any
+  // Adds the time by which the final windows trail the engine's time: EventualCount::lag of any
   // counter.
   std::optional<Duration> lag = std::nullopt;
 

@@ -110,11 +110,11 @@ enum class Reason : uint8_t {
   kLeading = 11,      // not closed: its first event (Edge::kLeading, kBoth)
   kPartial = 12,      // not closed: the group so far (partial_every)
   kCorrection = 13,   // no group: a late event by itself (OnLate::kCorrect)
-  kFrozen = 14,       // a frozen window of a rollup counter (rollup.h)
+  kFinal = 14,        // a final window of a rollup counter (rollup.h)
   kClosingTime = 15,  // the closing time came strictly before the other two (closing_options.h)
 };
 inline constexpr size_t kReasons = 15;
-// The reasons up to kFrozen: those that every stored ledger counts.
+// The reasons up to kFinal: those that every stored ledger counts.
 inline constexpr size_t kFirstReasons = 14;
 
 // The place of a reason in an array with one element for each, from 0.
@@ -136,7 +136,7 @@ constexpr std::string_view ReasonName(Reason reason) noexcept {
     case Reason::kLeading: return "leading";
     case Reason::kPartial: return "partial";
     case Reason::kCorrection: return "correction";
-    case Reason::kFrozen: return "frozen";
+    case Reason::kFinal: return "final";
     case Reason::kClosingTime: return "closing_time";
   }
   return "unknown";

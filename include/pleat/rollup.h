@@ -1,4 +1,4 @@
-// A RollupCounter counts events by key and by window of time. No event is added to a frozen window,
+// A RollupCounter counts events by key and by window of time. No event is added to a final window,
 // so every read, every sum and every store of the window has the same number.
 //
 //   auto engine = *pleat::Engine::Open({});
@@ -9,11 +9,11 @@
 //   for (auto& e : plays.Pop(100)) Store(e.key, e.state.start, e.state.amount.sum);
 //   plays.Accurate("title 1").amount.count;            // 1
 //
-// A window [start, end) is frozen once its end is allowed_lateness and margin before the engine's time.
-// Frozen windows are emissions (emission_source.h) with reason kFrozen, in the order of their ends;
+// A window [start, end) is final once its end is allowed_lateness and margin before the engine's time.
+// Final windows are emissions (emission_source.h) with reason kFinal, in the order of their ends;
 // windows with one end, by resolution, then by the arrival of the first event. In an emission,
 // `state` is the window, `first` and `last` are its start and end, `count` is the number of its
-// events, and `closed` the instant of freezing. The value of a counter is the sum of all of its
+// events, and `closed` the instant at which the window became final. The value of a counter is the sum of all of its
 // deltas, or, with clears, of those after the newest clear by (stamp, arrival). docs/counters.md
 // has all guarantees.
 //
@@ -54,13 +54,13 @@ namespace pleat::inline v0_1 {
 class RollupCore;
 class SharedCount;
 
-// Keeps a counter from being forgotten, and reads its frozen windows without a lock.
+// Keeps a counter from being forgotten, and reads its final windows without a lock.
 // Thread safety: as a std::shared_ptr; Eventual() also while others hold copies.
 class PLEAT_EXPORT CounterRef {
  public:
   CounterRef() = default;
 
-  // The sum of the counter's frozen windows. Wait-free, except that a read during a write of this
+  // The sum of the counter's final windows. Wait-free, except that a read during a write of this
   // counter reads again. REQUIRES: not empty.
   EventualCount Eventual() const noexcept;
 
@@ -118,15 +118,15 @@ class PLEAT_EXPORT RollupCounter : public EmissionSource<CountedWindow> {
 
   // Closes all windows, in order, with reason kEnd, at the end of the input: events stamped before
   // the last end of those windows are late from then on, whatever their key. The windows are not
-  // frozen: other instances may still add to theirs.
+  // final: other instances may still add to theirs.
   void CloseAll() noexcept;
 
-  // The sum of the frozen windows; nothing if there is no such counter. O(windows due).
+  // The sum of the final windows; nothing if there is no such counter. O(windows due).
   std::optional<EventualCount> Eventual(std::string_view key) const noexcept;
-  // The sum of the frozen and the open windows at one instant; zero if there is no such counter.
+  // The sum of the final and the open windows at one instant; zero if there is no such counter.
   // O(open windows of the key).
   AccurateCount Accurate(std::string_view key) const noexcept;
-  // Frozen windows of the resolution `window` with starts in [from, to) that are still kept, oldest
+  // Final windows of the resolution `window` with starts in [from, to) that are still kept, oldest
   // first. O(windows of the key).
   std::vector<CountedWindow> History(std::string_view key, EngineTime from, EngineTime to,
                                      Duration window = {}) const noexcept;
@@ -143,9 +143,9 @@ class PLEAT_EXPORT RollupCounter : public EmissionSource<CountedWindow> {
   // A reference to the counter of `key`. Opens the counter if there is none; empty at a limit.
   CounterRef Ref(std::string_view key) noexcept;
 
-  // Freezes the windows that are due. Then, for up to `max` counters, loads the checkpoint of each
-  // counter that is new in this engine, and publishes that of each counter with newly frozen
-  // windows. The only call that calls the store: call Publish() when windows have been frozen, and
+  // Makes the windows that are due final. Then, for up to `max` counters, loads the checkpoint of each
+  // counter that is new in this engine, and publishes that of each counter with newly final
+  // windows. The only call that calls the store: call Publish() when windows have become final, and
   // again while there is `more`. No lock is held meanwhile. Without a store nothing happens.
   Publication Publish(size_t max = SIZE_MAX) noexcept;
 

@@ -67,13 +67,13 @@ struct RollupOptions {
   // Range: 1 to kResolutionsMax lengths above zero and below kForever. Required.
   std::vector<Duration> windows = {};
 
-  // An event is late if its stamp is more than this before the engine's time. A window is frozen,
+  // An event is late if its stamp is more than this before the engine's time. A window is final,
   // and handed out, once the engine's time is its end + allowed_lateness + margin.
   // Range: zero or more, below kForever. Required.
   Duration allowed_lateness = kForever;
 
   // The largest difference between the clocks of engines that share a store; see docs/counters.md.
-  // A margin only delays freezing. Range: zero or more, below kForever.
+  // A margin only makes windows final later. Range: zero or more, below kForever.
   Duration margin{0};
 
   OnLateAdd on_late = OnLateAdd::kReject;
@@ -82,12 +82,12 @@ struct RollupOptions {
   // Range: allowed_lateness or more, below kForever; zero stands for ten times allowed_lateness.
   Duration deduplication_window{0};
 
-  // How long frozen windows are kept for History() and Top(), counted from the instant of freezing.
+  // How long final windows are kept for History() and Top(), counted from the instant at which they became final.
   // With OnLateAdd::kCorrect they are kept for deduplication_window at least, so that corrections can
   // name the emission that they correct. Range: zero or more.
   Duration retention{0};
 
-  // A counter is forgotten, with its value, when its newest window has been frozen for this long,
+  // A counter is forgotten, with its value, when its newest window has been final for this long,
   // unless a CounterRef to the counter exists. The next event of its key begins at zero, or at the
   // store's checkpoint.
   // Range: retention or more. Default: never.

@@ -12,7 +12,7 @@ namespace pleat::inline v0_1 {
 // Exact counts since the counter was opened, summed over the partitions, each read at one instant.
 // Always:
 //   events  = added + duplicate + conflict + late + clamped + corrected + future + refused
-//   windows = frozen + ended + open
+//   windows = made_final + ended + open
 //   added + clamped = clears + checkpointed + pending
 //   delta_added     = delta_checkpointed + delta_pending, modulo 2^64
 struct PLEAT_EXPORT RollupLedger {
@@ -29,12 +29,12 @@ struct PLEAT_EXPORT RollupLedger {
   uint64_t late_unknown = 0;     // of `late`
   uint64_t clears = 0;           // of `added`: by Clear()
 
-  uint64_t windows = 0;  // that were opened, of all resolutions
-  uint64_t frozen = 0;   // of them, handed out with reason kFrozen
-  uint64_t ended = 0;    // by CloseAll(), with reason kEnd
-  uint64_t open = 0;     // open now; a window that is due counts until a visit
+  uint64_t windows = 0;     // that were opened, of all resolutions
+  uint64_t made_final = 0;  // of them, handed out with reason kFinal
+  uint64_t ended = 0;       // by CloseAll(), with reason kEnd
+  uint64_t open = 0;        // open now; a window that is due counts until a visit
 
-  // The events in frozen windows, and in all other windows; and the sums of their integer deltas,
+  // The events in final windows, and in all other windows; and the sums of their integer deltas,
   // as far as these sums have not saturated.
   uint64_t checkpointed = 0;
   uint64_t pending = 0;
@@ -55,7 +55,8 @@ struct PLEAT_EXPORT RollupLedger {
   bool Balances() const noexcept {
     return events ==
                added + duplicate + conflict + late + clamped + corrected + future + over_limit &&
-           windows == frozen + ended + open && added + clamped == clears + checkpointed + pending &&
+           windows == made_final + ended + open &&
+           added + clamped == clears + checkpointed + pending &&
            delta_added == delta_checkpointed + delta_pending;
   }
 
@@ -66,7 +67,7 @@ struct PLEAT_EXPORT RollupLedger {
 struct PLEAT_EXPORT RollupSizes {
   size_t keys = 0;      // counters
   size_t open = 0;      // open windows
-  size_t retained = 0;  // frozen windows that are kept
+  size_t retained = 0;  // final windows that are kept
   size_t ids = 0;
   size_t ready = 0;        // emissions that wait to be handed out for the first time
   size_t unpublished = 0;  // counters that Publish() has to load or publish

@@ -22,7 +22,7 @@ struct EventualCount {
 struct AccurateCount {
   Amount amount;
 
-  // The amount includes the frozen windows, which end at or before this instant.
+  // The amount includes the final windows, which end at or before this instant.
   EngineTime checkpoint = kBeginningOfTime;
   // Whether the store's checkpoint is included; always true without a store. If false, call
   // Publish() first.

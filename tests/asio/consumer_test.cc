@@ -74,7 +74,7 @@ TEST(Consumer, TakesTheWindowsOfARollupCounter) {
   EXPECT_FALSE(lease);
   service.Pass(1us);
   ASSERT_TRUE(lease);
-  EXPECT_EQ(lease->reason, Reason::kFrozen);
+  EXPECT_EQ(lease->reason, Reason::kFinal);
   EXPECT_EQ(lease->state.start, kNoon);
   EXPECT_EQ(lease->state.amount.sum, 7);
   EXPECT_EQ(lease->Ack(), LeaseOutcome::kDone);

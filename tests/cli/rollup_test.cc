@@ -46,9 +46,9 @@ TEST(RollupUsage, KeyWindowAndAllowedLatenessAreRequired) {
   ExpectRollupUsageError("--window 1m --allowed-lateness 1s", "--key: required");
   ExpectRollupUsageError("--key k --allowed-lateness 1s", "--window: required");
   ExpectRollupUsageError("--key k --window 1m",
-                         "--allowed-lateness: required: without it no window would ever be frozen");
+                         "--allowed-lateness: required: without it no window would ever be final");
   ExpectRollupUsageError("--key k --window 1m --allowed-lateness inf",
-                         "--allowed-lateness: required: without it no window would ever be frozen");
+                         "--allowed-lateness: required: without it no window would ever be final");
 }
 
 TEST(RollupUsage, EveryInvalidValueNamesItsOption) {
@@ -221,12 +221,12 @@ TEST(RollupFiles, WithoutAUsableLineThereIsNoOutput) {
       << r.err;
 }
 
-TEST(RollupFiles, OnInvalidFailStopsThereAndWhatIsFrozenIsWritten) {
+TEST(RollupFiles, OnInvalidFailStopsThereAndWhatIsFinalIsWritten) {
   const RunResult r =
       Rollup("--on-invalid fail", "{\"k\":1,\"t\":1}\n{\"k\":1,\"t\":70}\n{}\n{\"k\":2,\"t\":1}\n");
   EXPECT_EQ(r.code, 1);
   EXPECT_EQ(Stat(r, "lines"), 3);
-  EXPECT_EQ(r.out, "{\"k\":1" + Minute(0, 1) + ",\"reason\":\"frozen\"}\n");
+  EXPECT_EQ(r.out, "{\"k\":1" + Minute(0, 1) + ",\"reason\":\"final\"}\n");
 }
 
 TEST(RollupFiles, NumberWithoutAUnitStopsTheRun) {
@@ -246,11 +246,11 @@ TEST(RollupTimes, EveryStampHasItsWindow) {
       RunCommand("rollup", "--key k --time t --window 7d --allowed-lateness 0",
                  line("0001-01-01T00:00:00Z") + line("1969-12-31T23:59:59.999999Z") +
                      line("1970-01-01T00:00:00Z") + line("9999-12-31T23:59:59.999999Z"));
-  EXPECT_EQ(r.out, times("null", "0001-01-04T00:00:00.000000Z") + "\"frozen\"}\n" +
+  EXPECT_EQ(r.out, times("null", "0001-01-04T00:00:00.000000Z") + "\"final\"}\n" +
                        times("1969-12-25T00:00:00.000000Z", "1970-01-01T00:00:00.000000Z") +
-                       "\"frozen\"}\n" +
+                       "\"final\"}\n" +
                        times("1970-01-01T00:00:00.000000Z", "1970-01-08T00:00:00.000000Z") +
-                       "\"frozen\"}\n" + times("9999-12-30T00:00:00.000000Z", "null") +
+                       "\"final\"}\n" + times("9999-12-30T00:00:00.000000Z", "null") +
                        "\"end\"}\n");
 }
 
@@ -270,7 +270,7 @@ TEST(RollupLimits, MemoryRefusesTheSameEventsHoweverTheInputComes) {
   EXPECT_NE(refused.err.find("event refused: --max-memory 40960 reached"), std::string::npos)
       << refused.err;
   EXPECT_GT(Stat(refused, "over_limit"), 100);
-  EXPECT_GT(Stat(refused, "frozen"), 1000);
+  EXPECT_GT(Stat(refused, "final"), 1000);
 
   // In pieces, with windows written in between.
   Subprocess process(Pleat("rollup --stats - --quiet-summary " + kOnTime + more));
@@ -296,7 +296,7 @@ TEST(RollupSummary, StatsHaveTheirMembersInTheOrderOfTheManual) {
   EXPECT_EQ(Rollup("", "").stats,
             "{\"lines\":0,\"events\":0,\"invalid\":0,\"added\":0,\"late\":0,\"duplicate\":0,"
             "\"conflict\":0,\"clamped\":0,\"corrected\":0,\"over_limit\":0,\"mismatched\":0,"
-            "\"windows\":0,\"frozen\":0,\"ended\":0,\"open\":0,"
+            "\"windows\":0,\"final\":0,\"ended\":0,\"open\":0,"
             "\"first_stamp\":null,\"last_stamp\":null}");
 }
 
@@ -306,25 +306,25 @@ TEST(RollupSummary, SaysWhatBecameOfLinesAndWindows) {
                               "{\"k\":1,\"t\":1500000100,\"v\":\"1\"}\n"
                               "{\"k\":1,\"t\":1500000001,\"v\":1}\n");
   EXPECT_NE(r.err.find("lines          3  0 invalid, 0 late, 0 over limit, 1 clamped\n"
-                       "windows        2  1 frozen, 1 ended with the input, 0 left open\n"
+                       "windows        2  1 final, 1 ended with the input, 0 left open\n"
                        "output         2  written; 1 value that is no number\n"
                        "took "),
             std::string::npos)
       << r.err;
 }
 
-TEST(RollupLive, WindowIsFrozenWhileThePipeIsOpenAndSilent) {
+TEST(RollupLive, WindowIsFinalWhileThePipeIsOpenAndSilent) {
   Subprocess process(
       Pleat("rollup --key k --window 20ms --allowed-lateness 10ms --margin 5ms --quiet-summary"));
   process.Write("{\"k\":1}\n");
-  EXPECT_TRUE(process.AwaitOut("\"count\":1,\"reason\":\"frozen\"}\n"));
+  EXPECT_TRUE(process.AwaitOut("\"count\":1,\"reason\":\"final\"}\n"));
   EXPECT_EQ(process.Wait(), 0);
 }
 
 TEST(RollupLive, IdleLetsTheWatermarkFollowTheWallClock) {
   Subprocess process(Pleat("rollup " + kOnTime + "--idle 20ms --quiet-summary"));
   process.Write("{\"k\":1,\"t\":1}\n");  // years behind the wall clock
-  EXPECT_TRUE(process.AwaitOut("\"reason\":\"frozen\""));
+  EXPECT_TRUE(process.AwaitOut("\"reason\":\"final\""));
   EXPECT_EQ(process.Wait(), 0);
 }
 

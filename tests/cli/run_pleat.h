@@ -88,7 +88,7 @@ inline void ExpectRollupBalanced(const std::string& stats) {
   EXPECT_EQ(s["events"], s["added"] + s["late"] + s["duplicate"] + s["conflict"] + s["clamped"] +
                              s["corrected"] + s["over_limit"])
       << stats;
-  EXPECT_EQ(s["windows"], s["frozen"] + s["ended"] + s["open"]) << stats;
+  EXPECT_EQ(s["windows"], s["final"] + s["ended"] + s["open"]) << stats;
 }
 
 // The same for the command of that name.

@@ -153,7 +153,7 @@ TEST_F(CloseAndPopTest, OfARollupIsCloseAllAndPop) {
       EXPECT_EQ(twins[0].collection->ledger().open, 0u);
       CheckWhole(twins[0].collection->any());
     }
-    // What has ended is frozen later, and handed out no more.
+    // What has ended is final later, and handed out no more.
     for (auto& [engine, counter] : twins) engine->Advance(now + 24h);
     EXPECT_EQ(Popped(twins[0].collection->any()), Popped(twins[1].collection->any()));
     EXPECT_EQ(twins[0].collection->ledger().pending, 0u);
@@ -230,7 +230,7 @@ TEST_F(CloseAndPopTest, FromInsideACallDoesNothing) {
   EXPECT_EQ(folder.ledger().popped, 1u);
 }
 
-// A window that was ended stays until it is frozen, and takes no more than before.
+// A window that was ended stays until it is final, and takes no more than before.
 TEST_F(CloseAndPopTest, WhatHasEndedTakesNoMoreMemoryThanBefore) {
   const auto engine = *Engine::Open({});
   RollupCounter counter(*engine, "counter", {.windows = {1min}, .allowed_lateness = 1h});

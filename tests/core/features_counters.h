@@ -4,7 +4,7 @@
 // partitions. After every operation the ledgers have to add up.
 //
 // An emission is shown in one line: key, start and end of its window in seconds since 12:00, count
-// and sum, reason, and when it closed: "a [0 60) 2: 5 frozen 70".
+// and sum, reason, and when it closed: "a [0 60) 2: 5 final 70".
 #pragma once
 
 #include <algorithm>

@@ -21,9 +21,9 @@ TEST_F(CounterFeatures, CountsByKeyAndWindow) {
               axis == Axis::kArrival ? "added added added added" : "added added late added");
     EXPECT_EQ(Add({{"a", 10, 55s}}), "added");  // out of order, into the window of its stamp
     Advance(130s);
-    const std::string a = "a [0 60) 3: 14 frozen 70", last = "a [60 120) 1: 1 frozen 130";
+    const std::string a = "a [0 60) 3: 14 final 70", last = "a [60 120) 1: 1 final 130";
     if (axis == Axis::kArrival) {
-      EXPECT_THAT(Pop(), ElementsAre(a, "b [0 60) 1: -5 frozen 70", last));
+      EXPECT_THAT(Pop(), ElementsAre(a, "b [0 60) 1: -5 final 70", last));
     } else {
       EXPECT_THAT(Pop(), ElementsAre(a, last));
     }
@@ -73,7 +73,7 @@ TEST_F(CounterFeatures, SumsStayAtTheEndOfTheirRangeAndSaySo) {
   EXPECT_EQ(emissions[0].state.amount.sum, INT64_MAX);
 }
 
-TEST_F(CounterFeatures, EventualIsWhatIsFrozenAndSaysAsOfWhen) {
+TEST_F(CounterFeatures, EventualIsWhatIsFinalAndSaysAsOfWhen) {
   Open({.windows = {1min}, .allowed_lateness = 10s, .margin = 5s});
   EXPECT_EQ(Eventual("a"), "nothing");
   Add({{"a", 1, 0s}, {"a", 2, 61s}});
@@ -107,7 +107,7 @@ TEST_F(CounterFeatures, AddAndGetIsTheValueRightBehindItsEvent) {
   EXPECT_EQ(again.value.amount.sum, 5);
 }
 
-TEST_F(CounterFeatures, ARefReadsWhatIsFrozenAndKeepsItsCounter) {
+TEST_F(CounterFeatures, ARefReadsWhatIsFinalAndKeepsItsCounter) {
   Open({.windows = {1min}, .allowed_lateness = 10s, .forget_after = 1min});
   EXPECT_TRUE(CounterRef().empty());
   CounterRef ref = counter().Ref("a");
@@ -125,18 +125,18 @@ TEST_F(CounterFeatures, ARefReadsWhatIsFrozenAndKeepsItsCounter) {
   EXPECT_EQ(counter().Accurate("a").amount.sum, 0);
 }
 
-TEST_F(CounterFeatures, AWindowIsHandedOutAtTheInstantOfFreezing) {
+TEST_F(CounterFeatures, AWindowIsHandedOutAtTheInstantAtWhichItIsFinal) {
   Open({.windows = {1min}, .allowed_lateness = 10s, .margin = 5s});
   Add({{"b", 1, 61s}, {"b", 1, 0s}, {"a", 1, 1s}});
   Advance(75s - 1us);
   EXPECT_THAT(Pop(), IsEmpty());
   Advance(1000s);  // however late anybody looks
-  EXPECT_THAT(Pop(), ElementsAre("b [0 60) 1: 1 frozen 75", "a [0 60) 1: 1 frozen 75",
-                                 "b [60 120) 1: 1 frozen 135"));
+  EXPECT_THAT(Pop(), ElementsAre("b [0 60) 1: 1 final 75", "a [0 60) 1: 1 final 75",
+                                 "b [60 120) 1: 1 final 135"));
   EXPECT_THAT(Pop(), IsEmpty());
 }
 
-TEST_F(CounterFeatures, TheEngineKnowsWhenTheNextWindowFreezes) {
+TEST_F(CounterFeatures, TheEngineKnowsWhenTheNextWindowIsFinal) {
   Open({.windows = {1min}, .allowed_lateness = 10s});
   EXPECT_EQ(engine().NextDeadline(), std::nullopt);
   Add({{"a", 1, 1s}});
@@ -144,7 +144,7 @@ TEST_F(CounterFeatures, TheEngineKnowsWhenTheNextWindowFreezes) {
   EXPECT_LE(*engine().NextDeadline(), kNoon + 70s);
 }
 
-TEST_F(CounterFeatures, AFrozenWindowIsLentUntilItIsAcked) {
+TEST_F(CounterFeatures, AFinalWindowIsLentUntilItIsAcked) {
   Open({.windows = {1min}, .allowed_lateness = 10s});
   Add({{"a", 1, 0s}, {"a", 2, 60s}});
   Advance(130s);
@@ -165,11 +165,11 @@ TEST_F(CounterFeatures, TheEndOfTheInputClosesWhatIsOpen) {
   Add({{"b", 1, 100s}, {"a", 1, 59s}, {"a", 1, 61s}});
   AdvanceOnly(75s);
   CloseAll();
-  EXPECT_THAT(Pop(), ElementsAre("a [0 60) 1: 1 frozen 70", "b [60 120) 1: 1 end 75",
+  EXPECT_THAT(Pop(), ElementsAre("a [0 60) 1: 1 final 70", "b [60 120) 1: 1 end 75",
                                  "a [60 120) 1: 1 end 75"));
   EXPECT_EQ(Add({{"a", 1, 119s}, {"a", 1, 120s}}), "late added");
   EXPECT_EQ(Sum("a"), 3);
-  EXPECT_EQ(Eventual("a"), "1 until 60, 15 s ago");  // it ended, and is not frozen yet
+  EXPECT_EQ(Eventual("a"), "1 until 60, 15 s ago");  // it ended, and is not final yet
   AdvanceOnly(130s);
   EXPECT_EQ(Eventual("a"), "2 until 120, 10 s ago");
   const RollupLedger counts = ledger();
@@ -180,8 +180,8 @@ TEST_F(CounterFeatures, SeveralResolutionsCountOneStream) {
   Open({.windows = {1min, 3min}, .allowed_lateness = 10s, .retention = 1h});
   Add({{"a", 1, 0s}, {"a", 2, 70s}, {"a", 4, 179s}, {"a", 8, 180s}});
   Advance(190s);
-  EXPECT_THAT(Pop(), ElementsAre("a [0 60) 1: 1 frozen 70", "a [60 120) 1: 2 frozen 130",
-                                 "a [120 180) 1: 4 frozen 190", "a [0 180) 3: 7 frozen 190"));
+  EXPECT_THAT(Pop(), ElementsAre("a [0 60) 1: 1 final 70", "a [60 120) 1: 2 final 130",
+                                 "a [120 180) 1: 4 final 190", "a [0 180) 3: 7 final 190"));
   EXPECT_THAT(History("a", 0s, 1h, 3min), ElementsAre("[0 180) 7"));
   EXPECT_EQ(Sum("a"), 15);
   EXPECT_FALSE(
@@ -192,7 +192,7 @@ TEST_F(CounterFeatures, ARetryOfWhatWasCountedIsADuplicateHoweverLate) {
   Open({.windows = {1min}, .allowed_lateness = 10s});  // ten times that is the deduplication window
   EXPECT_EQ(Add({{"a", 1, 0s, "x"}, {"a", 1, 0s, "x"}, {"b", 1, 0s, "x"}}),
             "added duplicate added");
-  Advance(100s);  // its window is frozen long since
+  Advance(100s);  // its window is final long since
   EXPECT_EQ(Add({{"a", 1, 0s, "x"}}), "duplicate");
   EXPECT_EQ(Sum("a"), 1);
 }
@@ -225,7 +225,7 @@ TEST_F(CounterFeatures, ALateEventIsClampedToTheEarliestStampThatIsNotLate) {
   EXPECT_EQ(Add({{"a", 1, 0s, "x"}, {"a", 1, 0s, "x"}, {"a", 1, -1h}}),
             "clamped duplicate clamped");
   Advance(130s);
-  EXPECT_THAT(Pop(), ElementsAre("a [60 120) 2: 2 frozen 130"));
+  EXPECT_THAT(Pop(), ElementsAre("a [60 120) 2: 2 final 130"));
   EXPECT_EQ(Sum("a"), 2);
 }
 
@@ -235,9 +235,8 @@ TEST_F(CounterFeatures, ALateEventBecomesACorrectionThatNamesWhatItCorrects) {
   Advance(80s);
   EXPECT_EQ(Add({{"a", 5, 3s, "x"}, {"a", 5, 3s, "x"}, {"b", 7, 3s}}),
             "corrected duplicate corrected");
-  EXPECT_THAT(Pop(),
-              ElementsAre("a [0 60) 1: 1 frozen 70", "a [0 60) 1: 5 correction 80 corrects 0",
-                          "b [0 60) 1: 7 correction 80"));
+  EXPECT_THAT(Pop(), ElementsAre("a [0 60) 1: 1 final 70", "a [0 60) 1: 5 correction 80 corrects 0",
+                                 "b [0 60) 1: 7 correction 80"));
   EXPECT_EQ(Sum("a"), 1);
   EXPECT_EQ(Sum("b"), 0);
 }
@@ -252,13 +251,13 @@ TEST_F(CounterFeatures, AClearCountsByItsStampAndArrival) {
   EXPECT_EQ(Clear("a", 15s), "added");  // not the newest
   EXPECT_EQ(Sum("a"), 20);
   Advance(70s);
-  EXPECT_THAT(Pop(), ElementsAre("a [0 60) 5: 31 frozen 70"));  // windows keep all
+  EXPECT_THAT(Pop(), ElementsAre("a [0 60) 5: 31 final 70"));  // windows keep all
   EXPECT_EQ(Eventual("a"), "20 until 60, 10 s ago");
   EXPECT_EQ(Clear("a", 30s), "late");
   EXPECT_EQ(ledger().clears, 2u);
 }
 
-TEST_F(CounterFeatures, HistoryKeepsWhatIsFrozenForARetention) {
+TEST_F(CounterFeatures, HistoryKeepsWhatIsFinalForARetention) {
   Open({.windows = {1min}, .allowed_lateness = 10s, .retention = 5min});
   Add({{"a", 1, 0s}, {"a", 2, 60s}, {"a", 4, 180s}});
   EXPECT_THAT(History("a", 0s, 1h), IsEmpty());
@@ -292,7 +291,7 @@ TEST_F(CounterFeatures, AtALimitAnEventIsRefused) {
   Add({{"a", 1, 0s}});
   Advance(70s);
   EXPECT_EQ(Add({{"a", 1, 60s}}), "over_limit");
-  EXPECT_THAT(Pop(), ElementsAre("a [0 60) 1: 1 frozen 70"));
+  EXPECT_THAT(Pop(), ElementsAre("a [0 60) 1: 1 final 70"));
   EXPECT_EQ(Add({{"a", 1, 60s}}), "added");
 }
 

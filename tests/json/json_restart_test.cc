@@ -295,11 +295,11 @@ TEST(JsonRestart, OfACounterKeepsWhatItHasMovedOutOfTheEngine) {
   Service<Counters> lasting(spec);
   for (const Line& line : DrawnLog(1, 70)) lasting.Add(line.text, line.arrival);
   // Nobody has taken any, and yet they are no longer in the engine.
-  EXPECT_GT(program.lines().ledger().frozen, program.lines().sizes().ready);
+  EXPECT_GT(program.lines().ledger().made_final, program.lines().sizes().ready);
   program.Restart();
   program.End();
   lasting.End();
-  EXPECT_THAT(program.out(), HasSubstr("\"reason\":\"frozen\""));
+  EXPECT_THAT(program.out(), HasSubstr("\"reason\":\"final\""));
   ExpectSame(program, lasting);
 }
 

@@ -203,7 +203,7 @@ TEST(JsonRollup, OnArrivalTimeTheCallerStampsAndMovesTime) {
   EXPECT_EQ(rollup->Pop(SIZE_MAX, append), 1u);
   EXPECT_EQ(out,
             "{\"k\":1,\"start\":\"2017-07-14T02:40:00.000000Z\","
-            "\"end\":\"2017-07-14T02:40:10.000000Z\",\"count\":1,\"reason\":\"frozen\"}\n");
+            "\"end\":\"2017-07-14T02:40:10.000000Z\",\"count\":1,\"reason\":\"final\"}\n");
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ class Metrics : public testing::Test {
                              .late_unknown = 1,
                              .clears = 1,
                              .windows = 9,
-                             .frozen = 5,
+                             .made_final = 5,
                              .ended = 1,
                              .open = 3,
                              .checkpointed = 8,

@@ -79,7 +79,7 @@ TEST_F(Metrics, EveryColumnIsWrittenForEveryCollection) {
            "pleat_events_total{collection=\"views\",outcome=\"over_limit\"} 0\n",
            "pleat_held_bytes{collection=\"plays\"} 321\n",
            "pleat_lateness_seconds_count{collection=\"plays\"} 4\n",
-           "pleat_emissions_total{collection=\"plays\",reason=\"frozen\"} 5\n",
+           "pleat_emissions_total{collection=\"plays\",reason=\"final\"} 5\n",
            "pleat_emissions_total{collection=\"plays\",reason=\"end\"} 1\n",
            "pleat_emissions_total{collection=\"plays\",reason=\"correction\"} 2\n",
            "pleat_ready_emissions{collection=\"edits\"} 80\n",
@@ -92,7 +92,7 @@ TEST_F(Metrics, EveryColumnIsWrittenForEveryCollection) {
            "pleat_counters_forgotten_total{collection=\"plays\"} 2\n",
            "pleat_windows_opened_total{collection=\"plays\"} 9\n",
            "pleat_open_windows{collection=\"plays\"} 3\n",
-           "pleat_frozen_windows_kept{collection=\"plays\"} 4\n",
+           "pleat_final_windows_kept{collection=\"plays\"} 4\n",
            "pleat_ids{collection=\"plays\"} 15\n",
            "pleat_events_checkpointed_total{collection=\"plays\"} 8\n",
            "pleat_events_pending{collection=\"plays\"} 3\n",
@@ -101,7 +101,7 @@ TEST_F(Metrics, EveryColumnIsWrittenForEveryCollection) {
            "pleat_store_failures_total{collection=\"plays\",answer=\"behind\"} 13\n",
            "pleat_store_failures_total{collection=\"plays\",answer=\"conflict\"} 14\n",
            "pleat_counters_unpublished{collection=\"plays\"} 2\n",
-           "pleat_frozen_lag_seconds{collection=\"plays\"} 70.5\n",
+           "pleat_final_lag_seconds{collection=\"plays\"} 70.5\n",
            "pages_open{collection=\"plays\"} 8\n",
        })
     EXPECT_THAT(text, HasSubstr(line));
@@ -235,7 +235,7 @@ TEST_F(Metrics, CountersTellOfWindowsIdsAndCheckpoints) {
            "pleat_events_total{collection=\"plays\",outcome=\"added\"} 3\n",
            "pleat_events_total{collection=\"plays\",outcome=\"duplicate\"} 1\n",
            "pleat_events_total{collection=\"plays\",outcome=\"late\"} 1\n",
-           "pleat_emissions_total{collection=\"plays\",reason=\"frozen\"} 2\n",
+           "pleat_emissions_total{collection=\"plays\",reason=\"final\"} 2\n",
            "pleat_ready_emissions{collection=\"plays\"} 2\n",
            "pleat_counters{collection=\"plays\"} 2\n",
            "pleat_open_windows{collection=\"plays\"} 1\n",
@@ -244,7 +244,7 @@ TEST_F(Metrics, CountersTellOfWindowsIdsAndCheckpoints) {
            "pleat_events_pending{collection=\"plays\"} 1\n",
            "pleat_checkpoints_published_total{collection=\"plays\"} 2\n",
            "pleat_counters_unpublished{collection=\"plays\"} 0\n",
-           "pleat_frozen_lag_seconds{collection=\"plays\"} 12\n",
+           "pleat_final_lag_seconds{collection=\"plays\"} 12\n",
        })
     EXPECT_THAT(text, HasSubstr(line));
 }
@@ -255,7 +255,7 @@ TEST_F(Metrics, OfCountersAloneThereAreNoFamiliesOfOthers) {
   EXPECT_THAT(text, Not(HasSubstr("pleat_open_groups")));
   EXPECT_THAT(text, Not(HasSubstr("pleat_emissions_gone")));
   EXPECT_THAT(text, Not(HasSubstr("pleat_series")));
-  EXPECT_THAT(text, Not(HasSubstr("pleat_frozen_lag_seconds{collection=\"views\"}")));
+  EXPECT_THAT(text, Not(HasSubstr("pleat_final_lag_seconds{collection=\"views\"}")));
   EXPECT_THAT(WriteMetrics(collections_, MetricsFormat::kPrometheus),
               Not(HasSubstr("pleat_counters")));
 }

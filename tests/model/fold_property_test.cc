@@ -32,7 +32,7 @@ TEST_P(FoldModelProperty, EngineAgreesInEverything) {
   EXPECT_EQ(seen.lease_outcomes.size(), 3u);  // nor is the engine gone
   EXPECT_EQ(seen.deaths.size(), 2u);
   EXPECT_EQ(seen.steps.size(), kTraceSteps);
-  // A limit on groups is modelled for one partition only. Frozen is what counters' windows are.
+  // A limit on groups is modelled for one partition only. Final is what counters' windows are.
   EXPECT_EQ(seen.reasons.size(), partitions == 1 ? kReasons - 1 : kReasons - 2);
 }
 

@@ -424,7 +424,7 @@ class Seen {
   void Add(const std::string& out, const Ledger& ledger, const LineCounts& counts) {
     for (size_t reason = 1; reason <= kReasons; ++reason) {
       const std::string name(ReasonName(static_cast<Reason>(reason)));
-      if (name == "frozen") continue;  // what counters' windows are
+      if (name == "final") continue;  // what counters' windows are
       Look(out, "\"reason\":\"" + name + '"');
     }
     for (const char* member :

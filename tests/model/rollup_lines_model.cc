@@ -79,7 +79,7 @@ std::optional<RollupLinesModel::Event> RollupLinesModel::ReadEvent(const PlainJs
 
 // ---
 
-// A window is frozen once its end is the allowed lateness and the margin before now.
+// A window is final once its end is the allowed lateness and the margin before now.
 void RollupLinesModel::CloseDue(std::string& out) {
   const EngineTime frontier = Before(options_.allowed_lateness, options_.margin);
   while (!open_.empty() && std::get<EngineTime>(open_.begin()->first) <= frontier) {
@@ -88,11 +88,11 @@ void RollupLinesModel::CloseDue(std::string& out) {
     const auto& [end, length, first, key] = place;
     places_.erase({key, length, window.start});
     if (length == 0) AddToLonger(place, window, open_);
-    ++counts_["frozen"];
+    ++counts_["final"];
     if (length == 0 && options_.on_late == "correct") {
       emitted_[{key, length, window.start}] = "\"0-" + std::to_string(emissions_) + '"';
     }
-    Emit(place, window, "frozen", out);
+    Emit(place, window, "final", out);
   }
   if (options_.max_keys == SIZE_MAX) return;
   const EngineTime kept_from = SaturatingSub(frontier, KeptFor());
@@ -251,7 +251,7 @@ std::string RollupLinesModel::Stats() const {
   std::string out;
   for (const char* name :
        {"lines", "events", "invalid", "added", "late", "duplicate", "conflict", "clamped",
-        "corrected", "over_limit", "mismatched", "windows", "frozen", "ended", "open"}) {
+        "corrected", "over_limit", "mismatched", "windows", "final", "ended", "open"}) {
     out +=
         (out.empty() ? "{\"" : ",\"") + std::string(name) + "\":" + std::to_string(counts_[name]);
   }

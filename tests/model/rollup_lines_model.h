@@ -45,7 +45,7 @@ class RollupLinesModel {
  public:
   explicit RollupLinesModel(const RollupLinesOptions& options) : options_(options) {}
 
-  // Appends the windows that are frozen by the line, and its correction, to `out`. False: the time
+  // Appends the windows that are final by the line, and its correction, to `out`. False: the time
   // is a number without a unit.
   bool AddLine(std::string_view line, std::string& out);
 
@@ -101,7 +101,7 @@ class RollupLinesModel {
   std::map<Name, Place> places_;            // of the open windows
   std::map<std::string, EngineTime> keys_;  // when the last window of each ends
   std::map<std::pair<std::string, std::string>, Remembered> ids_;
-  std::map<Name, std::string> emitted_;  // the ids of frozen windows
+  std::map<Name, std::string> emitted_;  // the ids of final windows
   std::optional<EngineTime> now_;
   uint64_t position_ = 0;
   uint64_t emissions_ = 0;

@@ -89,9 +89,9 @@ void RollupModel::MoveTime(EngineTime to) {
     if (RipeOf(next.end) > now()) continue;
     Counter& counter = counters_.at(next.key);
     Window& window = counter.windows.at(next.name);
-    window.stage = Stage::kFrozen;
-    ++ledger_.frozen;
-    window.id = HandOut(next.key, Shown(counter, next.name), Reason::kFrozen, RipeOf(next.end));
+    window.stage = Stage::kFinal;
+    ++ledger_.made_final;
+    window.id = HandOut(next.key, Shown(counter, next.name), Reason::kFinal, RipeOf(next.end));
   }
   Forget();
 }

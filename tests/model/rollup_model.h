@@ -9,7 +9,7 @@
 //
 //   time       moves only forward; everything due by it happens the moment it moves, so no open
 //              window is ever due by the model's time
-//   frontier   time less allowed lateness less margin: windows that end by it are frozen
+//   frontier   time less allowed lateness less margin: windows that end by it are final
 //   position   the number of an event among all; a window has that of its first event
 //   emissions  come in the order of all output; delivery_model.h has what becomes of them
 //
@@ -97,7 +97,7 @@ class RollupModel {
     uint64_t position = 0;
   };
 
-  enum class Stage { kOpen, kFrozen, kEnded };
+  enum class Stage { kOpen, kFinal, kEnded };
   struct Window {
     uint64_t opened = 0;  // the position of its first event
     Stage stage = Stage::kOpen;
@@ -172,7 +172,7 @@ class RollupModel {
   int (*const home_of_)(std::string_view, int);
   const RollupOptions options_;
   const Duration horizon_;    // for which ids are remembered
-  const Duration retention_;  // for which frozen windows are kept
+  const Duration retention_;  // for which final windows are kept
   const Duration forget_after_;
   bool stopped_ = false;
   uint64_t positions_ = 0;

@@ -141,7 +141,7 @@ inline std::string Said(const RollupLedger& l, Settled settled) {
                                            {"ended", l.ended},
                                            {"delta_added", l.delta_added},
                                            {"keys_opened", l.keys_opened},
-                                           {"frozen", l.frozen, kWaits},
+                                           {"final", l.made_final, kWaits},
                                            {"open", l.open, kWaits},
                                            {"checkpointed", l.checkpointed, kWaits},
                                            {"pending", l.pending, kWaits},

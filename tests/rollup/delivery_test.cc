@@ -26,7 +26,7 @@ class RollupDelivery : public RollupTest {
     return counter().Lease(max, ttl, kLease0);
   }
   // Windows of "a" and "b" that wait.
-  void Freeze(int windows) {
+  void Finalize(int windows) {
     for (int i = 0; i < windows; ++i) {
       Add("a", i * 10s, i);
       Add("b", i * 10s, i);
@@ -37,11 +37,11 @@ class RollupDelivery : public RollupTest {
 
 TEST_F(RollupDelivery, APopTakesForGood) {
   Open({.windows = {10s}, .allowed_lateness = 5s});
-  Freeze(2);
+  Finalize(2);
   EXPECT_EQ(sizes().ready, 4u);
   EXPECT_THAT(Lines(counter().Pop(3)),
-              ElementsAre("a 0-10 0/1 frozen", "b 0-10 0/1 frozen", "a 10-20 1/1 frozen"));
-  EXPECT_THAT(PopLines(), ElementsAre("b 10-20 1/1 frozen"));
+              ElementsAre("a 0-10 0/1 final", "b 0-10 0/1 final", "a 10-20 1/1 final"));
+  EXPECT_THAT(PopLines(), ElementsAre("b 10-20 1/1 final"));
   EXPECT_THAT(PopAll(), IsEmpty());
   EXPECT_EQ(sizes().ready, 0u);
   EXPECT_EQ(counter().any().ledger().popped, 4u);
@@ -51,19 +51,19 @@ TEST_F(RollupDelivery, PoppingUpToAnInstantMovesTimeThere) {
   Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s);
   EXPECT_THAT(counter().PopExpired(At(15s) - 1us, 10), IsEmpty());
-  EXPECT_THAT(Lines(counter().PopExpired(At(15s), 10)), ElementsAre("a 0-10 1/1 frozen"));
+  EXPECT_THAT(Lines(counter().PopExpired(At(15s), 10)), ElementsAre("a 0-10 1/1 final"));
 }
 
 TEST_F(RollupDelivery, ALeaseLendsUntilItIsAcked) {
   Open({.windows = {10s}, .allowed_lateness = 5s});
-  Freeze(1);
+  Finalize(1);
   auto leases = Lease();
-  ASSERT_THAT(Lines(leases), ElementsAre("a 0-10 0/1 frozen", "b 0-10 0/1 frozen"));
+  ASSERT_THAT(Lines(leases), ElementsAre("a 0-10 0/1 final", "b 0-10 0/1 final"));
   EXPECT_EQ(leases[0].Ack(), LeaseOutcome::kDone);
   EXPECT_EQ(leases[0].Ack(), LeaseOutcome::kDone);
   EXPECT_EQ(leases[1].Nack(), LeaseOutcome::kDone);
   auto again = Lease();
-  ASSERT_THAT(Lines(again), ElementsAre("b 0-10 0/1 frozen"));
+  ASSERT_THAT(Lines(again), ElementsAre("b 0-10 0/1 final"));
   EXPECT_EQ(again[0].id, leases[1].id);
   EXPECT_EQ(again[0].state, leases[1].state);
   EXPECT_EQ(again[0].delivery.deliveries, 2u);
@@ -73,23 +73,23 @@ TEST_F(RollupDelivery, ALeaseLendsUntilItIsAcked) {
 
 TEST_F(RollupDelivery, ALeaseThatRanOutIsLentAgain) {
   Open({.windows = {10s}, .allowed_lateness = 5s});
-  Freeze(1);
+  Finalize(1);
   auto leases = Lease(1);
   ASSERT_THAT(leases, SizeIs(1));
   EXPECT_EQ(engine().NextLeaseDeadline(), LeaseTime(kT0 + 30s));
   EXPECT_TRUE(engine().AdvanceLeases(LeaseTime(kT0 + 30s)));
   EXPECT_EQ(leases[0].Ack(), LeaseOutcome::kStale);
-  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 0/1 frozen", "b 0-10 0/1 frozen"));
+  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 0/1 final", "b 0-10 0/1 final"));
 }
 
 TEST_F(RollupDelivery, WhileAWindowIsLentLaterOnesOfItsKeyWait) {
   Open({.windows = {10s}, .allowed_lateness = 5s});
-  Freeze(2);
+  Finalize(2);
   auto leases = Lease(1);
-  ASSERT_THAT(Lines(leases), ElementsAre("a 0-10 0/1 frozen"));
-  EXPECT_THAT(PopLines(), ElementsAre("b 0-10 0/1 frozen", "b 10-20 1/1 frozen"));
+  ASSERT_THAT(Lines(leases), ElementsAre("a 0-10 0/1 final"));
+  EXPECT_THAT(PopLines(), ElementsAre("b 0-10 0/1 final", "b 10-20 1/1 final"));
   leases[0].Ack();
-  EXPECT_THAT(PopLines(), ElementsAre("a 10-20 1/1 frozen"));
+  EXPECT_THAT(PopLines(), ElementsAre("a 10-20 1/1 final"));
 }
 
 TEST_F(RollupDelivery, ACorrectionWaitsForTheWindowItCorrects) {
@@ -108,7 +108,7 @@ TEST_F(RollupDelivery, ACorrectionWaitsForTheWindowItCorrects) {
 
 TEST_F(RollupDelivery, AfterTheLastDeliveryAWindowIsADeadLetter) {
   Open({.windows = {10s}, .allowed_lateness = 5s, .leases = {.max_deliveries = 2}});
-  Freeze(1);
+  Finalize(1);
   for (int i = 0; i < 2; ++i) {
     for (auto& lease : Lease()) lease.Nack();
   }
@@ -117,16 +117,16 @@ TEST_F(RollupDelivery, AfterTheLastDeliveryAWindowIsADeadLetter) {
   std::vector<DeadLetter<CountedWindow>> letters;
   while (counter().ScanDeadLetters(cursor, 10, letters)) {
   }
-  ASSERT_THAT(Lines(letters), ElementsAre("a 0-10 0/1 frozen", "b 0-10 0/1 frozen"));
+  ASSERT_THAT(Lines(letters), ElementsAre("a 0-10 0/1 final", "b 0-10 0/1 final"));
   EXPECT_EQ(letters[0].death.why, DeadReason::kNacked);
   EXPECT_EQ(counter().RetryDeadLetter(letters[0].death.token), LeaseOutcome::kDone);
   EXPECT_EQ(counter().DropDeadLetter(letters[1].death.token), LeaseOutcome::kDone);
-  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 0/1 frozen"));
+  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 0/1 final"));
 }
 
 TEST_F(RollupDelivery, WhatIsLentCountsAsBacklog) {
   Open({.windows = {10s}, .allowed_lateness = 5s, .limits = {.max_backlog = 2}});
-  Freeze(1);
+  Finalize(1);
   EXPECT_EQ(Add("c", 1h), kOverLimit);
   auto leases = Lease();
   EXPECT_EQ(Add("c", 1h), kOverLimit);
@@ -170,19 +170,19 @@ TEST_F(RollupDelivery, OverPartitionsWindowsComeInTheOrderOfTheirEnds) {
 // The counter is there as long as it counts, whatever becomes of its emissions.
 TEST_F(RollupDelivery, AValueDoesNotDependOnWhoTookTheWindows) {
   Open({.windows = {10s}, .allowed_lateness = 5s});
-  Freeze(3);
+  Finalize(3);
   EXPECT_EQ(Sum("a"), 3);
   auto leases = Lease(1);
   (void)PopAll();
   EXPECT_EQ(Sum("a"), 3);
   leases[0].Ack();
   EXPECT_EQ(Sum("a"), 3);
-  EXPECT_EQ(FrozenSum("b"), 3);
+  EXPECT_EQ(FinalSum("b"), 3);
 }
 
 TEST_F(RollupDelivery, WhatWaitsOutlivesItsCounter) {
   Open({.windows = {10s}, .allowed_lateness = 5s, .forget_after = 0s});
-  Freeze(1);
+  Finalize(1);
   EXPECT_EQ(sizes().keys, 0u);
   EXPECT_EQ(PopAll().size(), 2u);
   EXPECT_EQ(sizes().bytes, 0u);

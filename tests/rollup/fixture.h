@@ -56,8 +56,8 @@ class RollupTest : public testing::Test {
   }
   AccurateCount Accurate(std::string_view key) const { return counter_->Accurate(key); }
   int64_t Sum(std::string_view key) const { return Accurate(key).amount.sum; }
-  // By frozen windows alone.
-  int64_t FrozenSum(std::string_view key) const {
+  // By final windows alone.
+  int64_t FinalSum(std::string_view key) const {
     const std::optional<EventualCount> count = counter_->Eventual(key);
     return count ? count->amount.sum : 0;
   }

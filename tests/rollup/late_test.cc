@@ -84,7 +84,7 @@ TEST_F(RollupTest, AClampedEventCountsInTheEarliestWindowThatTakesEvents) {
   EXPECT_EQ(Add("a", 24s, 1), kAdded);
   EXPECT_EQ(Sum("a"), 8);
   Advance(1h);
-  EXPECT_THAT(PopLines(), ElementsAre("a 20-30 8/2 frozen"));
+  EXPECT_THAT(PopLines(), ElementsAre("a 20-30 8/2 final"));
   EXPECT_EQ(ledger().clamped, 1u);
   EXPECT_EQ(ledger().added, 1u);
   EXPECT_EQ(ledger().delta_added, 8u);
@@ -97,7 +97,7 @@ TEST_F(RollupTest, AfterTheEndAnEventIsClampedBehindIt) {
   EXPECT_EQ(Add("a", 4s), kClamped);
   (void)PopAll();
   Advance(1h);
-  EXPECT_THAT(PopLines(), ElementsAre("a 10-20 1/1 frozen"));
+  EXPECT_THAT(PopLines(), ElementsAre("a 10-20 1/1 final"));
 }
 
 TEST_F(RollupTest, WithoutAnIdAnEventIsClampedHoweverOld) {
@@ -117,19 +117,19 @@ TEST_F(RollupTest, ACorrectionIsAnEmissionThatNamesTheOneItCorrects) {
   Add("a", 3s);
   Add("b", 3s);
   Advance(20s);
-  const auto frozen = PopAll();
-  ASSERT_EQ(frozen.size(), 2u);
+  const auto popped = PopAll();
+  ASSERT_EQ(popped.size(), 2u);
   EXPECT_EQ(Add("b", 4s, 7), kCorrected);
   const auto out = PopAll();
   EXPECT_THAT(Lines(out), ElementsAre("b 0-10 7/1 correction"));
   EXPECT_EQ(out[0].state, (CountedWindow{At(0s), At(10s), {.count = 1, .sum = 7, .real = 7}}));
   EXPECT_EQ(out[0].count, 1u);
   EXPECT_EQ(out[0].closed, At(20s));
-  EXPECT_EQ(out[0].corrects, frozen[1].id);
+  EXPECT_EQ(out[0].corrects, popped[1].id);
   EXPECT_EQ(out[0].id.generation, 2u);
 }
 
-TEST_F(RollupTest, ASecondCorrectionNamesTheFrozenWindowToo) {
+TEST_F(RollupTest, ASecondCorrectionNamesTheFinalWindowToo) {
   Open({.windows = {10s}, .allowed_lateness = 5s, .on_late = kCorrect});
   Add("a", 3s);
   Advance(20s);
@@ -168,14 +168,14 @@ TEST_F(RollupTest, ACorrectionOfAWindowThatNeverWasNamesNone) {
   EXPECT_EQ(out[1].corrects, std::nullopt);
 }
 
-TEST_F(RollupTest, ACorrectionMayComeBeforeItsWindowIsFrozen) {
+TEST_F(RollupTest, ACorrectionMayComeBeforeItsWindowIsFinal) {
   Open({.windows = {10s}, .allowed_lateness = 5s, .margin = 60s, .on_late = kCorrect});
   Add("a", 3s);
   Advance(10s);
   EXPECT_EQ(Add("a", 4s, 7), kCorrected);
   Advance(1h);
   const auto out = PopAll();
-  EXPECT_THAT(Lines(out), ElementsAre("a 0-10 7/1 correction", "a 0-10 1/1 frozen"));
+  EXPECT_THAT(Lines(out), ElementsAre("a 0-10 7/1 correction", "a 0-10 1/1 final"));
   EXPECT_EQ(out[0].corrects, std::nullopt);
 }
 
@@ -197,7 +197,7 @@ TEST_F(RollupTest, WhatIsDueComesBeforeTheCorrection) {
   EXPECT_EQ(Add("a", 4s), kCorrected);
   const auto out = PopAll();
   EXPECT_THAT(Lines(out),
-              ElementsAre("a 0-10 1/1 frozen", "b 10-20 1/1 frozen", "a 0-10 1/1 correction"));
+              ElementsAre("a 0-10 1/1 final", "b 10-20 1/1 final", "a 0-10 1/1 correction"));
   EXPECT_EQ(out[2].corrects, out[0].id);
 }
 

@@ -73,7 +73,7 @@ TEST_F(RollupTest, AtALimitACorrectionIsRefusedToo) {
   EXPECT_EQ(Add("b", 3s), kOverLimit);  // a counter more
   EXPECT_EQ(Add("a", 3s), kCorrected);
   EXPECT_EQ(Add("a", 3s), kOverLimit);  // two wait already
-  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 1/1 frozen", "a 0-10 1/1 correction"));
+  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 1/1 final", "a 0-10 1/1 correction"));
 }
 
 // Bytes.
@@ -187,7 +187,7 @@ TEST_F(RollupTest, TheLedgerSaysWhereEveryEventEndedUp) {
                               .late_unknown = 1,
                               .clears = 1,
                               .windows = 5,
-                              .frozen = 5,
+                              .made_final = 5,
                               .checkpointed = 3,
                               .delta_added = static_cast<uint64_t>(-2),
                               .delta_checkpointed = static_cast<uint64_t>(-2),

@@ -1,4 +1,4 @@
-// What windows of a rollup counter are, when they are frozen, and in which order they come out: one
+// What windows of a rollup counter are, when they are final, and in which order they come out: one
 // story a rule of docs/counters.md. late_test.cc has what comes late, values_test.cc the reads,
 // ids_test.cc events with ids, limits_test.cc the limits.
 #include <chrono>
@@ -20,9 +20,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using enum AddOutcome;
 
-// When a window is frozen.
+// When a window is final.
 
-TEST_F(RollupTest, AWindowIsFrozenOnceItsEndIsBothLimitsOld) {
+TEST_F(RollupTest, AWindowIsFinalOnceItsEndIsBothLimitsOld) {
   Open({.windows = {10s}, .allowed_lateness = 5s, .margin = 2s});
   EXPECT_EQ(Add("a", 3s, 4), kAdded);
   EXPECT_EQ(Add("a", 9s, 5), kAdded);
@@ -37,24 +37,24 @@ TEST_F(RollupTest, AWindowIsFrozenOnceItsEndIsBothLimitsOld) {
   EXPECT_EQ(out[0].first, At(0s));
   EXPECT_EQ(out[0].last, At(10s));
   EXPECT_EQ(out[0].closed, At(17s));
-  EXPECT_EQ(out[0].reason, Reason::kFrozen);
+  EXPECT_EQ(out[0].reason, Reason::kFinal);
   EXPECT_EQ(out[0].id, EmissionId{});
   EXPECT_EQ(out[0].revision, 1u);
   EXPECT_FALSE(out[0].partial);
   EXPECT_EQ(out[0].corrects, std::nullopt);
 }
 
-TEST_F(RollupTest, AWindowIsFrozenAlsoIfNothingElseHappens) {
+TEST_F(RollupTest, AWindowIsFinalAlsoIfNothingElseHappens) {
   Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s);
   ASSERT_TRUE(engine().NextDeadline().has_value());
   EXPECT_LE(*engine().NextDeadline(), At(15s));
   Advance(15s);
-  EXPECT_EQ(ledger().frozen, 1u);
+  EXPECT_EQ(ledger().made_final, 1u);
   EXPECT_EQ(engine().NextDeadline(), std::nullopt);
 }
 
-TEST_F(RollupTest, AnEmissionSaysWhenItsWindowFrozeHoweverLateAnybodyLooked) {
+TEST_F(RollupTest, AnEmissionSaysWhenItsWindowBecameFinalHoweverLateAnybodyLooked) {
   Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s);
   Advance(1h);
@@ -65,10 +65,10 @@ TEST_F(RollupTest, APopFindsWhatIsDueThoughNobodyHasVisitedIt) {
   Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s);
   MoveTime(15s);
-  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 1/1 frozen"));
+  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 1/1 final"));
 }
 
-TEST_F(RollupTest, WithoutLimitsAWindowIsFrozenAtItsEnd) {
+TEST_F(RollupTest, WithoutLimitsAWindowIsFinalAtItsEnd) {
   Open({.windows = {10s}, .allowed_lateness = 0s});
   EXPECT_EQ(Add("a", 0s), kAdded);
   EXPECT_EQ(Add("a", 9s), kAdded);
@@ -77,23 +77,23 @@ TEST_F(RollupTest, WithoutLimitsAWindowIsFrozenAtItsEnd) {
   EXPECT_EQ(Add("a", 10s - 1us), kAdded);
   EXPECT_THAT(PopAll(), IsEmpty());
   Advance(10s);
-  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 3/3 frozen"));
+  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 3/3 final"));
 }
 
-TEST_F(RollupTest, OnEventTimeTheWatermarkFreezes) {
+TEST_F(RollupTest, OnEventTimeTheWatermarkMakesWindowsFinal) {
   Open({.windows = {10s}, .allowed_lateness = 5s}, OnEventTime(/*watermark_delay=*/3s));
   Add("a", 3s);
   Add("a", 18s - 1us);
   EXPECT_THAT(PopAll(), IsEmpty());
   Add("a", 18s);
-  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 1/1 frozen"));
+  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 1/1 final"));
 }
 
 TEST_F(RollupTest, OnEventTimeAnEventBringsItsOwnTime) {
   Open({.windows = {10s}, .allowed_lateness = 5s}, OnEventTime());
   Add("a", 3s);
   EXPECT_EQ(Add("b", 60s), kAdded);
-  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 1/1 frozen"));
+  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 1/1 final"));
   EXPECT_EQ(Add("b", 55s), kAdded);
   EXPECT_EQ(Add("b", 55s - 1us), kLate);
 }
@@ -103,7 +103,7 @@ TEST_F(RollupTest, AStampAheadOfTheEnginesTimeIsOrdinary) {
   EXPECT_EQ(Add("a", 1h), kAdded);
   EXPECT_EQ(Add("a", 0s), kAdded);
   Advance(1h + 15s);
-  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 1/1 frozen", "a 3600-3610 1/1 frozen"));
+  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 1/1 final", "a 3600-3610 1/1 final"));
 }
 
 // Which window an event belongs to.
@@ -117,7 +117,7 @@ TEST_F(RollupTest, AWindowHasItsStartAndNotItsEnd) {
   Add("a", 20s, 16);
   Advance(100s);
   EXPECT_THAT(PopLines(),
-              ElementsAre("a 0-10 3/2 frozen", "a 10-20 12/2 frozen", "a 20-30 16/1 frozen"));
+              ElementsAre("a 0-10 3/2 final", "a 10-20 12/2 final", "a 20-30 16/1 final"));
 }
 
 TEST_F(RollupTest, WindowsBefore1970StartAtMultiplesToo) {
@@ -176,7 +176,7 @@ TEST_F(RollupTest, TheLastWindowOfTimeEndsWithIt) {
     EXPECT_EQ(out[0].state.start, PlainStart(kEndOfTime, length));
     EXPECT_EQ(out[0].state.end, kNever);
     EXPECT_EQ(out[0].state.amount.sum, 5);
-    EXPECT_EQ(out[0].reason, Reason::kEnd);  // it would be frozen behind the end of time
+    EXPECT_EQ(out[0].reason, Reason::kEnd);  // it would be final behind the end of time
     EXPECT_EQ(counter().Add("a", 1, kEndOfTime), kLate);  // of a window that is closed
     EXPECT_EQ(Sum("a"), 5);
   }
@@ -210,10 +210,10 @@ TEST_F(RollupTest, AnEventAddsToAWindowOfEachResolution) {
   EXPECT_EQ(ledger().open, 6u);
   Advance(105s);
   EXPECT_THAT(PopLines(),
-              ElementsAre("a 0-10 1/1 frozen", "a 10-20 2/1 frozen", "a 0-20 3/2 frozen",
-                          "a 20-30 4/1 frozen", "a 20-40 4/1 frozen", "a 0-100 7/3 frozen"));
+              ElementsAre("a 0-10 1/1 final", "a 10-20 2/1 final", "a 0-20 3/2 final",
+                          "a 20-30 4/1 final", "a 20-40 4/1 final", "a 0-100 7/3 final"));
   EXPECT_EQ(Sum("a"), 7);
-  EXPECT_EQ(ledger().frozen, 6u);
+  EXPECT_EQ(ledger().made_final, 6u);
   EXPECT_EQ(ledger().checkpointed, 3u);
 }
 
@@ -222,9 +222,9 @@ TEST_F(RollupTest, ACoarserWindowTakesEventsUntilItsOwnEnd) {
   Add("a", 3s);
   Advance(15s);
   Add("a", 12s);
-  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 1/1 frozen"));
+  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 1/1 final"));
   Advance(25s);
-  EXPECT_THAT(PopLines(), ElementsAre("a 10-20 1/1 frozen", "a 0-20 2/2 frozen"));
+  EXPECT_THAT(PopLines(), ElementsAre("a 10-20 1/1 final", "a 0-20 2/2 final"));
 }
 
 // The order of emissions.
@@ -239,9 +239,9 @@ TEST_F(RollupTest, WindowsComeOutInTheOrderOfTheirEndsThenOfTheirFirstEvents) {
   Add("b", 1s);  // its window is there already
   Add("b", 13s);
   Advance(100s);
-  EXPECT_THAT(PopLines(), ElementsAre("b 0-10 2/2 frozen", "a 0-10 1/1 frozen",
-                                      "c 10-20 1/1 frozen", "a 10-20 1/1 frozen",
-                                      "b 10-20 1/1 frozen", "late in time 20-30 1/1 frozen"));
+  EXPECT_THAT(PopLines(), ElementsAre("b 0-10 2/2 final", "a 0-10 1/1 final", "c 10-20 1/1 final",
+                                      "a 10-20 1/1 final", "b 10-20 1/1 final",
+                                      "late in time 20-30 1/1 final"));
 }
 
 TEST_F(RollupTest, OfOneEndTheFinerResolutionComesFirst) {
@@ -250,9 +250,8 @@ TEST_F(RollupTest, OfOneEndTheFinerResolutionComesFirst) {
   Add("b", 12s);
   Add("a", 13s);
   Advance(100s);
-  EXPECT_THAT(PopLines(),
-              ElementsAre("a 0-10 1/1 frozen", "b 10-20 1/1 frozen", "a 10-20 1/1 frozen",
-                          "a 0-20 2/2 frozen", "b 0-20 1/1 frozen"));
+  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 1/1 final", "b 10-20 1/1 final", "a 10-20 1/1 final",
+                                      "a 0-20 2/2 final", "b 0-20 1/1 final"));
 }
 
 TEST_F(RollupTest, TheOrderDoesNotDependOnWhenTimeWasMoved) {
@@ -298,13 +297,13 @@ TEST_F(RollupTest, TheEndOfTheInputClosesWhatIsOpenInOrder) {
   EXPECT_EQ(ledger().open, 0u);
 }
 
-TEST_F(RollupTest, WhatIsDueIsFrozenBeforeTheRestEnds) {
+TEST_F(RollupTest, WhatIsDueIsFinalBeforeTheRestEnds) {
   Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 13s);
   Add("a", 3s);
   MoveTime(15s);
   counter().CloseAll();
-  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 1/1 frozen", "a 10-20 1/1 end"));
+  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 1/1 final", "a 10-20 1/1 end"));
 }
 
 TEST_F(RollupTest, AfterTheEndEventsOfThoseWindowsAreLate) {
@@ -327,20 +326,20 @@ TEST_F(RollupTest, AfterTheEndEventsOfAnyPartitionAreLate) {
 }
 
 // Other instances may still add to theirs, so the value takes its time.
-TEST_F(RollupTest, WhatHasEndedIsFrozenWhenItsTimeComes) {
+TEST_F(RollupTest, WhatHasEndedIsFinalWhenItsTimeComes) {
   Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s, 7);
   counter().CloseAll();
-  EXPECT_EQ(FrozenSum("a"), 0);
+  EXPECT_EQ(FinalSum("a"), 0);
   EXPECT_EQ(Sum("a"), 7);
   EXPECT_EQ(ledger().pending, 1u);
   Advance(15s - 1us);
-  EXPECT_EQ(FrozenSum("a"), 0);
+  EXPECT_EQ(FinalSum("a"), 0);
   Advance(15s);
-  EXPECT_EQ(FrozenSum("a"), 7);
+  EXPECT_EQ(FinalSum("a"), 7);
   EXPECT_EQ(ledger().checkpointed, 1u);
   EXPECT_EQ(ledger().ended, 1u);
-  EXPECT_EQ(ledger().frozen, 0u);
+  EXPECT_EQ(ledger().made_final, 0u);
   EXPECT_THAT(PopLines(), ElementsAre("a 0-10 7/1 end"));  // once
 }
 

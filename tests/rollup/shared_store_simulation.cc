@@ -326,12 +326,12 @@ void SharedStoreSimulation::Check(Host& host) {
     }
     last = std::max(last, as_of);
   }
-  const Amount frozen = SumBefore(key, eventual->as_of);
-  if (eventual->amount != frozen || shared.amount != SumBefore(key, shared.as_of)) {
+  const Amount final_amount = SumBefore(key, eventual->as_of);
+  if (eventual->amount != final_amount || shared.amount != SumBefore(key, shared.as_of)) {
     wrong_values.push_back(Say(host, key,
                                "is read as " + std::to_string(eventual->amount.sum) + " as of " +
                                    Seconds(eventual->as_of) + ", and is " +
-                                   std::to_string(frozen.sum)));
+                                   std::to_string(final_amount.sum)));
   }
   if (setting_.clears) return;
   Amount sum = SumBefore(key, accurate.checkpoint);

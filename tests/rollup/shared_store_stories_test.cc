@@ -79,7 +79,7 @@ class RollupStore : public RollupTest {
 
 // What is published.
 
-TEST_F(RollupStore, WhatIsFrozenIsPublishedOnce) {
+TEST_F(RollupStore, WhatIsFinalIsPublishedOnce) {
   OpenShared();
   Add("a", 3s, 7);
   Add("a", 13s, 8);
@@ -207,7 +207,7 @@ TEST_F(RollupStore, ANewCounterGoesOnFromTheCheckpoint) {
   EXPECT_EQ(Publish(), "0 published, 0 failed");
   EXPECT_TRUE(Accurate("a").loaded);
   EXPECT_EQ(Accurate("a").amount, (Amount{.count = 5, .sum = 41, .real = 41}));
-  EXPECT_EQ(FrozenSum("a"), 40);
+  EXPECT_EQ(FinalSum("a"), 40);
   Advance(125s);
   EXPECT_EQ(Publish(), "1 published, 0 failed");
   EXPECT_EQ(Kept(), Until(120s, 5, 41));
@@ -219,11 +219,11 @@ TEST_F(RollupStore, WhatTheCheckpointHasIsNotCountedTwice) {
   Add("a", 85s, 1);  // replayed
   Add("a", 95s, 2);  // likewise
   Add("a", 105s, 4);
-  Advance(120s);  // the first window is frozen, the others are open
+  Advance(120s);  // the first window is final, the others are open
   EXPECT_EQ(Sum("a"), 7);
   Publish();
   EXPECT_EQ(Sum("a"), 44);
-  EXPECT_EQ(FrozenSum("a"), 40);
+  EXPECT_EQ(FinalSum("a"), 40);
   EXPECT_EQ(counter().Eventual("a")->as_of, At(100s));
   EXPECT_EQ(Accurate("a").checkpoint, At(100s));
   Advance(200s);
@@ -445,7 +445,7 @@ TEST_F(RollupStore, AnotherAmountForAnEqualCheckpointIsAConflict) {
   EXPECT_EQ(Publish(), "0 published, 1 failed, more");
   EXPECT_EQ(ledger().store_conflicts, 1u);
   EXPECT_EQ(Sum("a"), 1);
-  EXPECT_EQ(FrozenSum("a"), 1);
+  EXPECT_EQ(FinalSum("a"), 1);
   EXPECT_EQ(Publish(), "1 published, 0 failed");
 }
 
@@ -472,7 +472,7 @@ TEST_F(RollupStore, ALargerCheckpointIsTaken) {
   store().publish = Until(20s, 7, 70);  // somebody was faster
   (void)counter().Publish();
   EXPECT_EQ(Sum("a"), 74);
-  EXPECT_EQ(FrozenSum("a"), 70);
+  EXPECT_EQ(FinalSum("a"), 70);
   EXPECT_EQ(counter().Eventual("a")->as_of, At(20s));
   EXPECT_EQ(ledger().store_conflicts + ledger().store_behind + ledger().store_errors, 0u);
 }
@@ -506,7 +506,7 @@ TEST_F(RollupStore, AtTheMarginTheSlowestClockIsStillInTime) {
     }
     counters[0].Add("a", 1, At(3s));
     counters[1].Add("a", 1, At(3s));
-    engines[0]->Advance(At(17s));  // its window is frozen now
+    engines[0]->Advance(At(17s));  // its window is final now
     EXPECT_EQ(counters[0].Publish().published, 1u);
     ASSERT_EQ(shared->Load("a")->until, At(10s));
     engines[1]->Advance(At(17s) - apart);

@@ -57,15 +57,15 @@ TEST_F(RollupValues, AScanSeesNoWindowThatIsOver) {
   EXPECT_THAT(open, ElementsAre("last 3600-3610 1/1"));
 }
 
-// With clears an open window keeps its events, a frozen one its amount.
-TEST_F(RollupValues, TheEventsOfAFrozenWindowTakeNoBytes) {
+// With clears an open window keeps its events, a final one its amount.
+TEST_F(RollupValues, TheEventsOfAFinalWindowTakeNoBytes) {
   Open({.windows = {10s}, .allowed_lateness = 5s, .retention = 1h, .clears = true});
   Clear("a", 1s);
   for (int i = 0; i < 1000; ++i) Add("a", 3s, 1);
   const size_t open = sizes().bytes;
   Advance(15s);
   EXPECT_LT(sizes().bytes, open - 1000 * 24);
-  EXPECT_EQ(FrozenSum("a"), 1000);
+  EXPECT_EQ(FinalSum("a"), 1000);
   EXPECT_THAT(History(0s, 10s), ElementsAre("0-10 1000/1000"));
 }
 
@@ -92,7 +92,7 @@ TEST_F(RollupValues, ACounterThatIsNotThereIsZero) {
   EXPECT_EQ(counter().Eventual("a"), std::nullopt);
 }
 
-TEST_F(RollupValues, TheFrozenPartTrailsByTheLimits) {
+TEST_F(RollupValues, TheFinalPartTrailsByTheLimits) {
   Open({.windows = {10s}, .allowed_lateness = 5s, .margin = 2s});
   Add("a", 3s, 1);
   Add("a", 13s, 2);
@@ -110,7 +110,7 @@ TEST_F(RollupValues, TheFrozenPartTrailsByTheLimits) {
   EXPECT_EQ(counter().Eventual("a")->lag, 8s);
 }
 
-TEST_F(RollupValues, TheFrozenPartIsThatOfNowThoughNobodyHasVisitedIt) {
+TEST_F(RollupValues, TheFinalPartIsThatOfNowThoughNobodyHasVisitedIt) {
   Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s, 1);
   Add("a", 13s, 2);
@@ -121,7 +121,7 @@ TEST_F(RollupValues, TheFrozenPartIsThatOfNowThoughNobodyHasVisitedIt) {
   EXPECT_EQ(Sum("a"), 3);
 }
 
-TEST_F(RollupValues, BeforeThereWasAnyTimeNothingIsFrozen) {
+TEST_F(RollupValues, BeforeThereWasAnyTimeNothingIsFinal) {
   Open({.windows = {10s}, .allowed_lateness = 5s}, OnEventTime());
   EXPECT_EQ(Accurate("a").checkpoint, kBeginningOfTime);
   counter().Add("a", 1, kBeginningOfTime);
@@ -135,10 +135,10 @@ TEST_F(RollupValues, ValuesOfSeveralResolutionsAreThoseOfTheFinest) {
   Add("a", 3s, 1);
   Add("a", 13s, 2);
   Advance(15s);
-  EXPECT_EQ(FrozenSum("a"), 1);
+  EXPECT_EQ(FinalSum("a"), 1);
   EXPECT_EQ(Sum("a"), 3);
   Advance(1h);
-  EXPECT_EQ(FrozenSum("a"), 3);
+  EXPECT_EQ(FinalSum("a"), 3);
   EXPECT_EQ(Sum("a"), 3);
 }
 
@@ -171,7 +171,7 @@ TEST_F(RollupValues, WhateverTheOutcomeTheValueIsThatOfTheEventsPlace) {
   EXPECT_EQ(refused.value.amount, Amount{});
 }
 
-TEST_F(RollupValues, OnEventTimeTheValueIsFrozenByTheEventItself) {
+TEST_F(RollupValues, OnEventTimeTheValueIsFinalByTheEventItself) {
   Open({.windows = {10s}, .allowed_lateness = 5s}, OnEventTime());
   Add("a", 3s, 1);
   const AddedCount added = counter().AddAndGet("a", 2, At(16s));
@@ -230,22 +230,22 @@ TEST_F(RollupValues, WindowsKeepWhatAClearForgets) {
   Clear("a", 4s);
   Add("a", 5s, 2);
   Advance(15s);
-  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 3/2 frozen"));
+  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 3/2 final"));
   EXPECT_EQ(Sum("a"), 2);
-  EXPECT_EQ(FrozenSum("a"), 2);
+  EXPECT_EQ(FinalSum("a"), 2);
 }
 
-TEST_F(RollupValues, AClearForgetsFrozenWindowsToo) {
+TEST_F(RollupValues, AClearForgetsFinalWindowsToo) {
   Open({.windows = {10s}, .allowed_lateness = 5s, .clears = true});
   Add("a", 3s, 1);
   Advance(15s);
-  EXPECT_EQ(FrozenSum("a"), 1);
+  EXPECT_EQ(FinalSum("a"), 1);
   Clear("a", 13s);
   Add("a", 14s, 2);
   EXPECT_EQ(Sum("a"), 2);
-  EXPECT_EQ(FrozenSum("a"), 1);  // as of the end of the first window there was no clear
+  EXPECT_EQ(FinalSum("a"), 1);  // as of the end of the first window there was no clear
   Advance(25s);
-  EXPECT_EQ(FrozenSum("a"), 2);
+  EXPECT_EQ(FinalSum("a"), 2);
 }
 
 TEST_F(RollupValues, AClearOpensItsWindow) {
@@ -255,10 +255,10 @@ TEST_F(RollupValues, AClearOpensItsWindow) {
   EXPECT_EQ(ledger().open, 1u);
   EXPECT_NE(counter().Eventual("a"), std::nullopt);
   Advance(15s);
-  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 0/0 frozen"));
+  EXPECT_THAT(PopLines(), ElementsAre("a 0-10 0/0 final"));
 }
 
-TEST_F(RollupValues, WithClearsEventsTakeRoomUntilTheirWindowIsFrozen) {
+TEST_F(RollupValues, WithClearsEventsTakeRoomUntilTheirWindowIsFinal) {
   Open({.windows = {10s}, .allowed_lateness = 5s, .clears = true});
   Add("a", 3s, 1);
   const size_t one = sizes().bytes;
@@ -300,7 +300,7 @@ TEST_F(RollupValues, SumsOfWindowsSaturateToo) {
   EXPECT_TRUE(counter().Eventual("a")->amount.saturated);
 }
 
-// Of the frozen window and two open ones, the second leaves the type; the third would lead back.
+// Of the final window and two open ones, the second leaves the type; the third would lead back.
 TEST_F(RollupValues, AValueSaturatesInTheOrderOfItsWindows) {
   Open({.windows = {10s}, .allowed_lateness = 30s});
   Add("a", 3s, INT64_MAX - 10);
@@ -308,7 +308,7 @@ TEST_F(RollupValues, AValueSaturatesInTheOrderOfItsWindows) {
   Add("a", 16s, 20);
   Add("a", 26s, -20);
   Add("a", 36s, 1);
-  EXPECT_EQ(FrozenSum("a"), INT64_MAX - 10);
+  EXPECT_EQ(FinalSum("a"), INT64_MAX - 10);
   EXPECT_TRUE(Accurate("a").amount.saturated);
   Advance(1h);
   EXPECT_EQ(Accurate("a").amount, counter().Eventual("a")->amount);
@@ -386,7 +386,7 @@ TEST_F(RollupValues, NumbersBeyondDoublesStayAtTheirEnd) {
 
 // History and Top.
 
-TEST_F(RollupValues, HistoryHasFrozenWindowsAsLongAsTheyAreKept) {
+TEST_F(RollupValues, HistoryHasFinalWindowsAsLongAsTheyAreKept) {
   Open({.windows = {10s}, .allowed_lateness = 5s, .retention = 30s});
   for (int i = 0; i < 5; ++i) Add("a", i * 10s, i);
   EXPECT_THAT(History(0s, 1h), IsEmpty());
@@ -448,7 +448,7 @@ TEST_F(RollupValues, TopHasTheLargestSumsOfAWindow) {
   EXPECT_THAT(Top(9, 20s), IsEmpty());
   EXPECT_THAT(Top(9, 6s, 30s), IsEmpty());
   Advance(45s - 1us);
-  EXPECT_THAT(Top(1, 6s), ElementsAre("c 9"));  // frozen, and kept
+  EXPECT_THAT(Top(1, 6s), ElementsAre("c 9"));  // final, and kept
   Advance(45s);
   EXPECT_THAT(Top(1, 6s), IsEmpty());
 }
@@ -461,7 +461,7 @@ TEST_F(RollupValues, TopIsOverAllPartitions) {
 
 // Forgetting.
 
-TEST_F(RollupValues, ACounterIsForgottenWhenItsNewestWindowHasBeenFrozenForSoLong) {
+TEST_F(RollupValues, ACounterIsForgottenWhenItsNewestWindowHasBeenFinalForSoLong) {
   Open({.windows = {10s}, .allowed_lateness = 5s, .forget_after = 30s});
   Add("a", 3s, 1);
   Add("a", 13s, 2);
@@ -527,7 +527,7 @@ TEST_F(RollupValues, WithoutAReferenceTimeForgetsTheCounterThatWasKept) {
 
 // References.
 
-TEST_F(RollupValues, AReferenceReadsTheFrozenPart) {
+TEST_F(RollupValues, AReferenceReadsTheFinalPart) {
   Open({.windows = {10s}, .allowed_lateness = 5s, .clears = true});
   Add("a", 3s, 1);
   const CounterRef ref = counter().Ref("a");

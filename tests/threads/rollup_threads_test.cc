@@ -118,7 +118,7 @@ class RollupThreads : public testing::Test {
     }
   }
   void Count(const Emission<CountedWindow>& e) {
-    EXPECT_EQ(e.reason, Reason::kFrozen);
+    EXPECT_EQ(e.reason, Reason::kFinal);
     if (e.state.end - e.state.start == 10ms) taken_[e.key] += e.state.amount.sum;
   }
 

@@ -43,7 +43,7 @@ TEST(Stress, NothingIsLostOrDoneTwiceWhateverIsCalledAtTheSameTime) {
   if (rounds < 100) return;  // too few to see everything
   // All but kWouldDeadlock, which is for calls from inside.
   EXPECT_EQ(seen.outcomes.size(), kFoldOutcomes - 2);
-  // Frozen is what counters' windows are, and no folder here has closing times.
+  // Final is what counters' windows are, and no folder here has closing times.
   EXPECT_EQ(seen.reasons.size(), kReasons - 2);
   for (const char* name : {"popped", "acked", "stale", "clamped", "ran out", "nacked", "dropped",
                            "retried", "cancelled", "told", "engines gone", "folders"}) {

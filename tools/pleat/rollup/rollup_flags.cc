@@ -37,18 +37,18 @@ Input: one JSON object a line, or what --input says. FILEs are read in the order
 Durations: numbers with us ms s m h d w, such as 250ms, 1.5h, 1h30m; also as
   pleat analyze prints them, '1 min 30 s', and as ISO 8601 does, PT5M; or inf.
 Windows: they begin at multiples of their length since 1970, and their end is
-  not part of them. A window is frozen, and written, when the watermark is the
+  not part of them. A window is final, and written, when the watermark is the
   allowed lateness and the margin past its end: it never changes again.
 Output: one line per key and window, in the order in which windows end:
     {"page":"Main","start":"2015-09-12T00:47:00.000000Z","end":"...","count":9,
-     "sum":120,"reason":"frozen"}
+     "sum":120,"reason":"final"}
   Times are printed in UTC, also with --time-zone.
-  sum with --value only. reason is frozen; end for what the end of the input
-  closed, which is not frozen; correction; and in the file of --open, open.
+  sum with --value only. reason is final; end for what the end of the input
+  closed, which is not final; correction; and in the file of --open, open.
 Stats: lines = events + invalid + excluded;
   events = added + late + duplicate + conflict + clamped + corrected
            + over_limit;
-  windows = frozen + ended + open.
+  windows = final + ended + open.
 Exit codes: 0 done, also with skipped invalid lines, and when the reader of the
   output has gone; 1 could not read or write, no usable line, events over a
   limit, --strict, --on-invalid fail; 2 wrong usage; 130, 143, 129 asked to end
@@ -85,7 +85,7 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
        ListInSpec(o.rollup, o.rollup.rollup.windows)},
       {"allowed-lateness", "DURATION",
        "events older than the watermark by more than this are late (required); a window\n"
-       "is frozen this long after its end",
+       "is final this long after its end",
        InSpec(o.rollup)},
       {"margin", "DURATION",
        "and this much later (default 0), for the clocks of other hosts; it makes no\n"
@@ -105,7 +105,7 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
           "the member with the time of an event: a number with --time-unit, or text, such as\n"
           "2015-02-24 09:58:42 or 24/Feb/2015:09:58:42 +0100.\n"
           "Without --time an event happens when it is read, and windows appear as they\n"
-          "are frozen"),
+          "are final"),
       CommonFlag(o, "time-unit"),
       CommonFlag(o, "time-zone"),
       CommonFlag(o, "time-format"),

@@ -68,8 +68,8 @@ std::string RollupRun::ReachedLimit() const {
 
 // ---
 
-// Moves time to `now`, and writes the windows that are frozen by then. Only time moves at first:
-// windows freeze as they are taken, a few at a time.
+// Moves time to `now`, and writes the windows that are final by then. Only time moves at first:
+// windows become final as they are taken, a few at a time.
 void RollupRun::WriteUntil(EngineTime now) {
   [[maybe_unused]] const bool none_due = engine().Advance(now, 0);
   Emit();
@@ -100,7 +100,7 @@ void RollupRun::WriteOpenWindows() {
   StopFor(written);
 }
 
-// Frozen windows are written even if the run failed, so that the output does not depend on when
+// Final windows are written even if the run failed, so that the output does not depend on when
 // they were popped.
 void RollupRun::Finish() {
   const bool read_all = complete();

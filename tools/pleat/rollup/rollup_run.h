@@ -1,5 +1,5 @@
 // One run of `pleat rollup`: adds lines to a rollup counter, moves time on, writes the windows that
-// are frozen.
+// are final.
 #pragma once
 
 #include <cstddef>

@@ -40,7 +40,7 @@ std::string StatsJson(const RollupTotals& t) {
                                                            {"over_limit", c.over_limit},
                                                            {"mismatched", t.lines.mismatched},
                                                            {"windows", c.windows},
-                                                           {"frozen", c.frozen},
+                                                           {"final", c.made_final},
                                                            {"ended", c.ended},
                                                            {"open", c.open}};
   std::string out = "{";
@@ -63,7 +63,7 @@ std::string HumanSummary(const RollupTotals& t, const RunEffort& effort, std::st
                                            (mismatched == 1 ? "is" : "are") + " no number";
   return SummaryText({{"lines", Grouped(t.lines.lines), Fates(t)},
                       {"windows", Grouped(c.windows),
-                       Grouped(c.frozen) + " frozen, " + Grouped(c.ended) +
+                       Grouped(c.made_final) + " final, " + Grouped(c.ended) +
                            " ended with the input, " + Grouped(c.open) + " left open"},
                       {"output", Grouped(t.output),
                        std::string(fate) + no_numbers +

@@ -1,18 +1,18 @@
-// A Freezer closes windows, and lets go of what is over. Time freezes windows, in visits that have a
+// A WindowCloser closes windows, and lets go of what is over. Time makes windows final, in visits that have a
 // budget; a call can end before that what is open:
 //
-//   an event opens it ---> open --+--- frontier reaches its end -----------> frozen: handed out,
+//   an event opens it ---> open --+--- frontier reaches its end -----------> final: handed out,
 //                                 |                                          part of the value
-//                                 +--- BeginClosing() ---> ended: handed out --> frozen
+//                                 +--- BeginClosing() ---> ended: handed out --> final
 //
-// A frozen window is kept for the retention, and with a store at least until the store has it; then
+// A final window is kept for the retention, and with a store at least until the store has it; then
 // the window goes, and at last the counter (Forgetter).
 //
-// Why nothing lands in a frozen window. The book's time only grows. An event is judged by it under
+// Why nothing lands in a final window. The book's time only grows. An event is judged by it under
 // the lock, and added under the same lock: a stamp that is not late lies behind the frontier. The
 // frontier follows the book's time, so it has moved before any window is read.
 //
-// Writes these columns of the ledger: frozen, ended, checkpointed, delta_checkpointed; and lowers
+// Writes these columns of the ledger: final, ended, checkpointed, delta_checkpointed; and lowers
 // pending and delta_pending.
 #pragma once
 
@@ -38,9 +38,9 @@
 
 namespace pleat::inline v0_1 {
 
-class Freezer {
+class WindowCloser {
  public:
-  // The other parts of the book. All outlive the freezer.
+  // The other parts of the book. All outlive the closer.
   struct Parts {
     RollupClock& clock;
     CounterWindows& windows;
@@ -51,7 +51,7 @@ class Freezer {
     WindowEmitter& emitter;
     BookLedger& ledger;
   };
-  Freezer(const RollupOptions& options, const Parts& parts);
+  WindowCloser(const RollupOptions& options, const Parts& parts);
 
   // Handles all that is due by the book's time. The frontier has moved with that time already.
   // Returns whether that was all.
@@ -84,8 +84,8 @@ class Freezer {
   using TakeEntry =
       absl::FunctionRef<void(const WindowLists::Name& name, const WindowLists::Entry& entry)>;
   bool TakeDue(WindowLists::Stage stage, Budget& budget, TakeEntry take);
-  void Freeze(const WindowLists::Name& name, const WindowLists::Entry& entry, const Instant& at);
-  void DropFrozen(const WindowLists::Name& name, uint32_t counter);
+  void Finalize(const WindowLists::Name& name, const WindowLists::Entry& entry, const Instant& at);
+  void DropFinal(const WindowLists::Name& name, uint32_t counter);
   bool EndSome(Budget& budget, const Instant& at);
   void End(const WindowLists::Name& name, const WindowLists::Entry& entry, const Instant& at);
   uint32_t CopyOfInside(uint32_t counter);

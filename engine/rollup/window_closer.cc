@@ -1,4 +1,4 @@
-#include "engine/rollup/freezer.h"
+#include "engine/rollup/window_closer.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,7 +13,7 @@ constexpr uint64_t kPositionMask = (uint64_t{1} << 60) - 1;
 
 }  // namespace
 
-Freezer::Freezer(const RollupOptions& options, const Parts& parts)
+WindowCloser::WindowCloser(const RollupOptions& options, const Parts& parts)
     : has_store_(options.store != nullptr),
       corrects_(options.on_late == OnLateAdd::kCorrect),
       clock_(parts.clock),
@@ -29,7 +29,7 @@ Freezer::Freezer(const RollupOptions& options, const Parts& parts)
 
 // --- Visits
 
-EngineTime Freezer::NextDue() const noexcept {
+EngineTime WindowCloser::NextDue() const noexcept {
   EngineTime next = kNever;
   for (const auto stage : {WindowLists::kOpen, WindowLists::kKept, WindowLists::kLast}) {
     next = std::min(next, clock_.OverAt(stage, lists_.FirstEnd(stage)));
@@ -38,21 +38,21 @@ EngineTime Freezer::NextDue() const noexcept {
   // A read without a lock sees that another window is over only after a visit.
   if (!shared_.empty()) {
     const Windowing& windowing = clock_.windowing();
-    const EngineTime start = windowing.StartOf(clock_.frozen_up_to());
+    const EngineTime start = windowing.StartOf(clock_.final_up_to());
     next = std::min(next, windowing.ReachedAt(windowing.EndOf(start)));
   }
   return next;
 }
 
-bool Freezer::Visit(const Instant& at, Budget& budget) {
-  const auto freeze = [&](const WindowLists::Name& name, const WindowLists::Entry& entry) {
-    Freeze(name, entry, at);
+bool WindowCloser::Visit(const Instant& at, Budget& budget) {
+  const auto finalize = [&](const WindowLists::Name& name, const WindowLists::Entry& entry) {
+    Finalize(name, entry, at);
   };
-  if (!TakeDue(WindowLists::kOpen, budget, freeze)) return false;
-  clock_.NoteFrozen();
-  shared_.Reach(clock_.frozen_up_to());
+  if (!TakeDue(WindowLists::kOpen, budget, finalize)) return false;
+  clock_.NoteFinal();
+  shared_.Reach(clock_.final_up_to());
   const auto drop = [&](const WindowLists::Name& name, const WindowLists::Entry& entry) {
-    DropFrozen(name, entry.counter);
+    DropFinal(name, entry.counter);
   };
   if (!TakeDue(WindowLists::kKept, budget, drop)) return false;
   const auto forget = [&](const WindowLists::Name& name, const WindowLists::Entry& entry) {
@@ -66,7 +66,7 @@ bool Freezer::Visit(const Instant& at, Budget& budget) {
   return ids_.get() == nullptr || ids_.get()->Forget(clock_.now(), budget);
 }
 
-bool Freezer::TakeDue(WindowLists::Stage stage, Budget& budget, TakeEntry take) {
+bool WindowCloser::TakeDue(WindowLists::Stage stage, Budget& budget, TakeEntry take) {
   const WindowLists::Stage after = clock_.StageAfter(stage);
   const bool frees = after == WindowLists::kStages;
   const bool saving = counters_.saving();
@@ -87,10 +87,10 @@ bool Freezer::TakeDue(WindowLists::Stage stage, Budget& budget, TakeEntry take) 
   return true;
 }
 
-// --- A window is frozen
+// --- A window is final
 
-void Freezer::Freeze(const WindowLists::Name& name, const WindowLists::Entry& entry,
-                     const Instant& at) {
+void WindowCloser::Finalize(const WindowLists::Name& name, const WindowLists::Entry& entry,
+                            const Instant& at) {
   Counter& counter = counters_.ChangeKept(entry.counter);
   const EngineTime start = windows_.StartOf(name);
   const bool inside = name.resolution == 0 && CounterTable::IsInside(counter, start);
@@ -101,19 +101,19 @@ void Freezer::Freeze(const WindowLists::Name& name, const WindowLists::Entry& en
   window.total.arrival = entry.arrival & kPositionMask;
   if (!window.closed) {
     if (name.resolution == 0) windows_.AddToCoarse(window);
-    ++ledger_.frozen;
-    emitter_.HandOut(number, Reason::kFrozen, clock_.OverAt(WindowLists::kOpen, name.end),
+    ++ledger_.made_final;
+    emitter_.HandOut(number, Reason::kFinal, clock_.OverAt(WindowLists::kOpen, name.end),
                      WindowEmitter::OrderOf(name, entry.arrival), /*by_event=*/false, at);
   }
-  window.frozen = 1;
+  window.is_final = 1;
   windows_.DropEvents(number);
   const bool last = clock_.forgets_at_once() && windows_.LastOf(counter) == name;
   // With a store, the counter is forgotten only after its value was published.
   const bool forget = last && !has_store_ && !forgetter_.IsHeld(entry.counter);
   const bool unpublished = name.resolution == 0 && values_.IsUnpublished(entry.counter, start);
   if (name.resolution == 0) {
-    ledger_.NoteFrozen(window.total);
-    if (!forget) values_.AddFrozen(counter, number);
+    ledger_.NoteFinal(window.total);
+    if (!forget) values_.AddFinal(counter, number);
   }
   if (!forget && (clock_.retains() || unpublished)) {
     windows_.Keep(number);
@@ -124,7 +124,7 @@ void Freezer::Freeze(const WindowLists::Name& name, const WindowLists::Entry& en
   if (last) forgetter_.ForgetUnlessHeld(entry.counter);
 }
 
-void Freezer::DropFrozen(const WindowLists::Name& name, uint32_t counter) {
+void WindowCloser::DropFinal(const WindowLists::Name& name, uint32_t counter) {
   const EngineTime start = windows_.StartOf(name);
   const uint32_t number = counters_.FindWindow(counters_.at(counter), name.resolution, start);
   if (has_store_ && name.resolution == 0) {
@@ -132,21 +132,21 @@ void Freezer::DropFrozen(const WindowLists::Name& name, uint32_t counter) {
     // be gone.
     if (number == kNone || values_.IsUnpublished(counter, start)) return;
   }
-  PLEAT_CHECK(number != kNone && counters_.window(number).frozen);
+  PLEAT_CHECK(number != kNone && counters_.window(number).is_final);
   windows_.ReleaseKept(number);
   counters_.TrimAccount(counters_.ChangeKept(counter));
 }
 
-// --- A window ends before it is frozen
+// --- A window ends before it is final
 
-void Freezer::BeginClosing(EngineTime floor, const Instant& at) {
+void WindowCloser::BeginClosing(EngineTime floor, const Instant& at) {
   const uint64_t order = clock_.NextPosition(at.position);
   VisitAll(at);
   clock_.EndBefore(floor);
   closing_ = std::make_unique<Closing>(Closing{order, lists_.open().begin(), {}});
 }
 
-bool Freezer::EndSome(Budget& budget, const Instant& at) {
+bool WindowCloser::EndSome(Budget& budget, const Instant& at) {
   auto& [order, list, rest] = *closing_;
   for (; list != lists_.open().end(); ++list) {
     const WindowLists::Name name = list->first;
@@ -162,8 +162,8 @@ bool Freezer::EndSome(Budget& budget, const Instant& at) {
   return true;
 }
 
-void Freezer::End(const WindowLists::Name& name, const WindowLists::Entry& entry,
-                  const Instant& at) {
+void WindowCloser::End(const WindowLists::Name& name, const WindowLists::Entry& entry,
+                       const Instant& at) {
   counters_.Change(entry.counter);
   const EngineTime start = windows_.StartOf(name);
   const bool inside =
@@ -179,10 +179,10 @@ void Freezer::End(const WindowLists::Name& name, const WindowLists::Entry& entry
   emitter_.HandOut(number, Reason::kEnd, clock_.now(), closing_->order, /*by_event=*/true, at);
 }
 
-// For the emission of the window inside, which stays where it is until it is frozen: so what has
+// For the emission of the window inside, which stays where it is until it is final: so what has
 // ended takes no more memory than before. A correction names the emission of its window, and finds
 // it by the window outside.
-uint32_t Freezer::CopyOfInside(uint32_t counter) {
+uint32_t WindowCloser::CopyOfInside(uint32_t counter) {
   if (corrects_) {
     const uint32_t moved = windows_.MoveOut(counter);
     counters_.ChangeKeptWindow(moved).closed = 0;  // not yet
@@ -193,7 +193,7 @@ uint32_t Freezer::CopyOfInside(uint32_t counter) {
   const uint32_t copy = counters_.NewWindow(counter, 0, of.start);
   Window& window = counters_.ChangeKeptWindow(copy);
   window.total = total;
-  window.frozen = 1;  // it is no window of the counter's
+  window.is_final = 1;  // it is no window of the counter's
   return copy;
 }
 
