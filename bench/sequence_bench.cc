@@ -1,4 +1,4 @@
-// What the order of a live window's series costs (engine/window/sequence.h), by the size of the series.
+// What the order of a live set's series costs (engine/live/sequence.h), by the size of the series.
 // All series together have a million members, or as many as the one series has. Members are entries of
 // 64 bytes; which one an operation is about is random, and so is which entries a series has.
 //
@@ -19,7 +19,7 @@
 
 #include "bench/settings.h"
 #include "bench/stopwatch.h"
-#include "engine/window/sequence.h"
+#include "engine/live/sequence.h"
 
 namespace pleat::bench {
 namespace {

@@ -63,6 +63,6 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS "cmake, pkg-config, pleat")
 set(CPACK_DEBIAN_LIBRARY_DESCRIPTION
     "folds bursts of events into one event per group (C++ library)
 An embedded C++20 engine that folds bursts of events into one event per group,
-keeps live windows, and counts by window of time. These are static libraries,
+keeps live sets, and counts by window of time. These are static libraries,
 headers, a CMake package and pkg-config files.")
 include(CPack)

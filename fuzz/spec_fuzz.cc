@@ -5,7 +5,7 @@
 //     one on an empty spec, and as a document.
 //   - A spec that validates opens a folder, and one that does not is refused with the same words. The
 //     folder folds a few lines, its ledger adds up, and what it prints is JSON.
-//   - The same of the options of `pleat window` and a live window, and of those of `pleat rollup` and
+//   - The same of the options of `pleat live` and a live set, and of those of `pleat rollup` and
 //     a rollup counter.
 #include <chrono>
 #include <map>
@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include <pleat/json_live_set.h>
 #include <pleat/json_rollup.h>
-#include <pleat/json_window.h>
 
 #include "fuzz/target.h"
 #include "tests/support/plain_json.h"
@@ -129,22 +129,22 @@ void ExpectFolds(const FoldSpec& spec, std::string_view document) {
   }
 }
 
-// All that comes out of a window for kLines.
-std::string LinesOfWindow(pleat::Engine& engine, pleat::JsonWindow& window, bool on_arrival) {
+// All that comes out of a live set for kLines.
+std::string LinesOfLiveSet(pleat::Engine& engine, pleat::JsonLiveSet& live_set, bool on_arrival) {
   std::string out;
   const auto append = [&out](std::string_view lines) { out += lines; };
-  window.WatchChanges();
+  live_set.WatchChanges();
   pleat::EngineTime arrival = pleat::FromUnix(1'704'067'200s);
   for (const char* line : kLines) {
     const PaddedText padded(line);
-    window.AddLine(padded.view(), arrival);
-    FUZZ_EXPECT(window.ledger().Balances(), line);
+    live_set.AddLine(padded.view(), arrival);
+    FUZZ_EXPECT(live_set.ledger().Balances(), line);
     arrival += 2s;
     if (on_arrival) engine.Advance(arrival);
-    FUZZ_EXPECT(window.TakeChanges(/*refreshes=*/true, append).ok(), line);
+    FUZZ_EXPECT(live_set.TakeChanges(/*refreshes=*/true, append).ok(), line);
   }
-  window.WriteCounts(engine.now(), {.top = 2, .within = {{"5s", 5s}}}, append);
-  window.WriteLive(append);
+  live_set.WriteCounts(engine.now(), {.top = 2, .within = {{"5s", 5s}}}, append);
+  live_set.WriteLive(append);
   return out;
 }
 
@@ -207,7 +207,7 @@ void ExpectLines(std::string_view document,
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pleat_fuzz;
   const std::string_view document = TextOf(data, size);
-  ExpectLines<pleat::JsonWindow, pleat::WindowSpec>(document, LinesOfWindow);
+  ExpectLines<pleat::JsonLiveSet, pleat::LiveSetSpec>(document, LinesOfLiveSet);
   ExpectLines<pleat::JsonRollup, pleat::RollupSpec>(document, LinesOfRollup);
   const absl::StatusOr<FoldSpec> spec = pleat::ParseFoldSpec(document);
   ExpectSameOptionByOption(spec, document);

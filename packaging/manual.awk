@@ -6,7 +6,7 @@
 #   4  a command line, or output, to be shown as it is
 #   6  the text of the option above
 #
-# usage: awk -v page=pleat-fold -v version=0.1.0 -v others='pleat pleat-window' -f manual.awk HELP
+# usage: awk -v page=pleat-fold -v version=0.1.0 -v others='pleat pleat-live' -f manual.awk HELP
 function escaped(text) {
   gsub(/\\/, "\\e", text)
   gsub(/-/, "\\-", text)

@@ -1,4 +1,4 @@
-// How many instructions each verb of a folder, of a live window and of a rollup counter takes, and a
+// How many instructions each verb of a folder, of a live set and of a rollup counter takes, and a
 // line of a log on its way from text to text, counted by callgrind, which simulates a processor.
 // Times differ from machine to machine and from minute to minute; these counts differ by a few in a
 // thousand, so a change of a few percent shows on any machine.
@@ -21,8 +21,8 @@
 #include <pleat/folder.h>
 #include <pleat/journal.h>
 #include <pleat/json.h>
+#include <pleat/live_set.h>
 #include <pleat/rollup.h>
-#include <pleat/window.h>
 #include <valgrind/callgrind.h>
 
 namespace pleat::bench {
@@ -344,16 +344,16 @@ void CountLines(const std::string& scenario, const Log& log, size_t groups) {
   Expect(printed == groups, "every group is printed");
 }
 
-// --- Live windows
+// --- Live sets
 
-using Sighting = KeyedEvent<WindowEvent<NoPayload>>;
+using Sighting = KeyedEvent<LiveSetEvent<NoPayload>>;
 
 constexpr size_t kSmall = 10;  // members of a small series
 
-// A window whose members are the keys, in series of `size`.
-class WindowScene {
+// A live set whose members are the keys, in series of `size`.
+class LiveSetScene {
  public:
-  WindowScene(const std::vector<std::string>& keys, size_t size) : keys_(keys), size_(size) {
+  LiveSetScene(const std::vector<std::string>& keys, size_t size) : keys_(keys), size_(size) {
     for (size_t i = 0; i <= keys.size() / size; ++i) {
       series_.push_back("series-" + std::to_string(i));
     }
@@ -369,14 +369,15 @@ class WindowScene {
     return events;
   }
   void Add(std::span<const Sighting> events) {
-    for (; !events.empty(); events = events.subspan(kBatch)) window.AddBatch(events.first(kBatch));
+    for (; !events.empty(); events = events.subspan(kBatch))
+      live_set.AddBatch(events.first(kBatch));
   }
   void AddOneByOne(std::span<const Sighting> events) {
-    for (const Sighting& event : events) window.Add(event.key, event.event, event.at);
+    for (const Sighting& event : events) live_set.Add(event.key, event.event, event.at);
   }
   size_t CountSince(std::span<const Sighting> events) const {
     size_t sum = 0;
-    for (const Sighting& event : events) sum += window.CountSince(event.key, event.at);
+    for (const Sighting& event : events) sum += live_set.CountSince(event.key, event.at);
     return sum;
   }
   void Advance(EngineTime now) { engine_->Advance(now); }
@@ -391,11 +392,11 @@ class WindowScene {
                      .internals = {.hash_key = {{1, 2}}, .epoch = 3}});
 
  public:
-  LiveWindow<> window{*engine_, "instructions", {.ttl = hours(1)}};
+  LiveSet<> live_set{*engine_, "instructions", {.ttl = hours(1)}};
 };
 
-void CountWindow(const std::string& prefix, const std::vector<std::string>& keys, size_t size) {
-  WindowScene scene(keys, size);
+void CountLiveSet(const std::string& prefix, const std::vector<std::string>& keys, size_t size) {
+  LiveSetScene scene(keys, size);
   const std::vector<Sighting> first = scene.Sightings(kStart);
   Count(prefix + "_add_batch/16", [&] { scene.Add(first); });
   scene.Add(scene.Sightings(kStart + seconds(1)));
@@ -403,12 +404,12 @@ void CountWindow(const std::string& prefix, const std::vector<std::string>& keys
   Count(prefix + "_refresh_batch/16", [&] { scene.Add(second); });
   const std::vector<Sighting> third = scene.Sightings(kStart + seconds(3));
   Count(prefix + "_refresh_single/16", [&] { scene.AddOneByOne(third); });
-  Expect(scene.window.ledger().refreshed == 3 * kGroups, "each event but the first is a refresh");
+  Expect(scene.live_set.ledger().refreshed == 3 * kGroups, "each event but the first is a refresh");
   size_t sum = 0;
   Count(prefix + "_count_since/16", [&] { sum = scene.CountSince(third); });
   Expect(sum > 0, "members are newer than others");
   Count(prefix + "_expire/16", [&] { scene.Advance(kStart + hours(2)); });
-  Expect(scene.window.ledger().expired == kGroups, "every member expires");
+  Expect(scene.live_set.ledger().expired == kGroups, "every member expires");
 }
 
 // --- Rollup counters
@@ -485,8 +486,8 @@ void CountRollup(int partitions, const std::vector<std::string>& keys) {
 int main() {
   const std::vector<std::string> keys = pleat::bench::MakeKeys(pleat::bench::kKeyBytes);
   for (const int partitions : {1, 16}) pleat::bench::CountAll(partitions, keys);
-  pleat::bench::CountWindow("large", keys, keys.size());
-  pleat::bench::CountWindow("small", keys, pleat::bench::kSmall);
+  pleat::bench::CountLiveSet("large", keys, keys.size());
+  pleat::bench::CountLiveSet("small", keys, pleat::bench::kSmall);
   for (const int partitions : {1, 16}) pleat::bench::CountRollup(partitions, keys);
   for (const size_t bytes : {8, 60}) pleat::bench::CountKeySize(bytes);
   pleat::bench::CountLines("ndjson_open/1", pleat::bench::OpeningLog(), 5'504);

@@ -8,7 +8,7 @@
 //      most 32 events of one partition.
 //   3. Takes the strips through a pipeline of three stages, each one strip behind the stage before
 //      that one: fetch the index lines, fetch the groups' lines, fold. (Long keys have a third line,
-//      which is fetched for the whole strip just before folding. A live window, whose events may all
+//      which is fetched for the whole strip just before folding. A live set, whose events may all
 //      be of one partition with a large index, also fetches the lines that say where the index
 //      lines are. And it leaves the old places of the members that it refreshes to the end of the
 //      strip, when their lines have come.)

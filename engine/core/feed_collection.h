@@ -1,6 +1,6 @@
 // A FeedCollection is a collection whose books log changes: it gives a snapshot and the changes
 // behind it with nothing between, merges what several partitions have logged into one order, and
-// tells who listens. Live windows and presence are such.
+// tells who listens. Live sets and presence are such.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 #include <pleat/options.h>
 
 #include "engine/core/collection.h"
-#include "engine/window/feed_book.h"
+#include "engine/live/feed_book.h"
 
 namespace pleat::inline v0_1 {
 

@@ -9,7 +9,7 @@
 #include <pleat/any_presence.h>
 
 #include "engine/core/feed_collection.h"
-#include "engine/window/presence_book.h"
+#include "engine/live/presence_book.h"
 
 namespace pleat::inline v0_1 {
 

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include <pleat/json_lines.h>
+#include <pleat/json_live_set.h>
 #include <pleat/json_spec.h>
-#include <pleat/json_window.h>
 
 #include "engine/base/hash.h"
 #include "engine/json/condition.h"

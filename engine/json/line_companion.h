@@ -1,5 +1,5 @@
-// The companion of a window or a counter that is fed by lines: how lines are read, and the tally of
-// those that were taken.
+// The companion of a live set or a counter that is fed by lines: how lines are read, and the tally
+// of those that were taken.
 #pragma once
 
 #include <initializer_list>

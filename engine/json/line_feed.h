@@ -1,4 +1,4 @@
-// A LineFeed takes lines into a collection: a folder, a live window or a counter. It reads single
+// A LineFeed takes lines into a collection: a folder, a live set or a counter. It reads single
 // lines and texts, hands their events to the collection in batches, counts all lines, and reports
 // each one that is not an event that simply went in.
 //

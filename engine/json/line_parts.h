@@ -1,4 +1,4 @@
-// Parts of lines that the printers of windows and of rollups have in common.
+// Parts of lines that the printers of live sets and of rollups have in common.
 #pragma once
 
 #include <cstdint>

@@ -19,24 +19,24 @@ namespace {
 using namespace metrics_text;
 
 using Folders = std::span<const CollectionMetrics>;
-using Windows = std::span<const WindowMetrics>;
+using LiveSets = std::span<const LiveSetMetrics>;
 using Presences = std::span<const PresenceMetrics>;
 using Counters = std::span<const CounterMetrics>;
 
 // All collections, by kind.
 struct All {
   Folders folders;
-  Windows windows;
+  LiveSets live_sets;
   Presences presences;
   Counters counters;
 
   bool empty() const {
-    return folders.empty() && windows.empty() && presences.empty() && counters.empty();
+    return folders.empty() && live_sets.empty() && presences.empty() && counters.empty();
   }
   // Those that tell of changes.
   template <class See>
   void ForEachFeed(const See& see) const {
-    for (const WindowMetrics& each : windows) see(each);
+    for (const LiveSetMetrics& each : live_sets) see(each);
     for (const PresenceMetrics& each : presences) see(each);
   }
   template <class See>
@@ -85,17 +85,17 @@ constexpr Column<Ledger> kEventsOfFolders[] = {
     {"conflict", &Ledger::conflict},
     {"corrected", &Ledger::corrected},
 };
-constexpr Column<WindowLedger> kEventsOfWindows[] = {
-    {"added", &WindowLedger::added},
-    {"refreshed", &WindowLedger::refreshed},
-    {"updated", &WindowLedger::updated},
-    {"unchanged", &WindowLedger::unchanged},
-    {"duplicate", &WindowLedger::duplicate},
-    {"conflict", &WindowLedger::conflict},
-    {"late", &WindowLedger::late},
-    {"future", &WindowLedger::future},
-    {"tombstoned", &WindowLedger::tombstoned},
-    {"over_limit", &WindowLedger::over_limit},
+constexpr Column<LiveSetLedger> kEventsOfLiveSets[] = {
+    {"added", &LiveSetLedger::added},
+    {"refreshed", &LiveSetLedger::refreshed},
+    {"updated", &LiveSetLedger::updated},
+    {"unchanged", &LiveSetLedger::unchanged},
+    {"duplicate", &LiveSetLedger::duplicate},
+    {"conflict", &LiveSetLedger::conflict},
+    {"late", &LiveSetLedger::late},
+    {"future", &LiveSetLedger::future},
+    {"tombstoned", &LiveSetLedger::tombstoned},
+    {"over_limit", &LiveSetLedger::over_limit},
 };
 constexpr Column<PresenceLedger> kEventsOfPresences[] = {
     {"joined", &PresenceLedger::joined},
@@ -127,8 +127,8 @@ void WriteEvents(const All& all, Writer& out) {
   out.Family("pleat_events", Type::kCounter, "Events offered, by what became of them.");
   for (const auto& each : all.folders)
     out.ByColumn(each.collection, each.ledger, "outcome", kEventsOfFolders);
-  for (const auto& each : all.windows)
-    out.ByColumn(each.collection, each.ledger, "outcome", kEventsOfWindows);
+  for (const auto& each : all.live_sets)
+    out.ByColumn(each.collection, each.ledger, "outcome", kEventsOfLiveSets);
   for (const auto& each : all.presences)
     out.ByColumn(each.collection, each.ledger, "outcome", kEventsOfPresences);
   for (const auto& each : all.counters)
@@ -326,9 +326,9 @@ void WriteWhatIf(Folders all, Writer& out) {
   });
 }
 
-// --- Live windows, and presences
+// --- Live sets, and presences
 
-void WriteMembers(Windows all, Writer& out) {
+void WriteMembers(LiveSets all, Writer& out) {
   out.Gauge("pleat_members", "Members that are live.", all,
             [](const auto& w) { return w.ledger.live; });
   out.Gauge("pleat_members_held", "Members that are live, or may come back with a longer TTL.", all,
@@ -505,13 +505,13 @@ void WriteConsumers(std::span<const ConsumerMetrics> all, Writer& out) {
 }  // namespace
 
 std::string WriteMetrics(std::span<const CollectionMetrics> collections, MetricsFormat format,
-                         std::span<const WindowMetrics> windows,
+                         std::span<const LiveSetMetrics> live_sets,
                          std::span<const PresenceMetrics> presences,
                          std::span<const CounterMetrics> counters,
                          std::span<const JournalMetrics> journals,
                          std::span<const DriverMetrics> drivers,
                          std::span<const ConsumerMetrics> consumers) {
-  const All all{collections, windows, presences, counters};
+  const All all{collections, live_sets, presences, counters};
   Writer out(format);
   if (!all.empty()) {
     WriteEvents(all, out);
@@ -529,11 +529,11 @@ std::string WriteMetrics(std::span<const CollectionMetrics> collections, Metrics
     WriteGaps(collections, out);
     WriteWhatIf(collections, out);
   }
-  if (!windows.empty() || !presences.empty()) {
+  if (!live_sets.empty() || !presences.empty()) {
     WriteSeries(all, out);
     WriteChanges(all, out);
   }
-  if (!windows.empty()) WriteMembers(windows, out);
+  if (!live_sets.empty()) WriteMembers(live_sets, out);
   if (!presences.empty()) WriteUsers(presences, out);
   if (!counters.empty()) {
     WriteCounters(counters, out);

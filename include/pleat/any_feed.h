@@ -1,5 +1,5 @@
 // AnyFeed is a handle of a collection of any kind that has series and tells of their changes, such
-// as an AnyWindow. Adapters that only watch need no more.
+// as an AnyLiveSet. Adapters that only watch need no more.
 //
 //   pleat::ChangeCursor cursor = feed.Watch(scope, [](std::string_view series, size_t count) {});
 //   feed.Read(scope, cursor, 100, [](const pleat::AnyChange& change) { ... });
@@ -31,7 +31,7 @@ class PLEAT_EXPORT AnyFeed {
   using SeeSeries = absl::FunctionRef<void(std::string_view series, size_t count)>;
   using SeeChange = absl::FunctionRef<void(const AnyChange&)>;
 
-  // See LiveWindow for the meaning of these.
+  // See LiveSet for the meaning of these.
   ChangeCursor Watch(const WatchScope& scope, SeeSeries see) noexcept;
   ReadChanges Read(const WatchScope& scope, ChangeCursor& cursor, size_t max,
                    SeeChange see) noexcept;

@@ -17,7 +17,7 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <pleat/any_feed.h>
-#include <pleat/any_window.h>
+#include <pleat/any_live_set.h>
 #include <pleat/engine.h>
 #include <pleat/export.h>
 #include <pleat/presence_options.h>

@@ -31,7 +31,7 @@
 // - AsioError::kOverloaded: ConsumerOptions::max_waiters operations wait already.
 // - boost::asio::error::operation_aborted: the operation was cancelled, or its consumer destroyed.
 //
-// Watcher in asio_watcher.h awaits the changes of live windows and of presence in the same manner,
+// Watcher in asio_watcher.h awaits the changes of live sets and of presence in the same manner,
 // and says how a service of these ends.
 //
 // An orderly end, at which no event that was folded is lost; examples/02_asio_coroutine.cc takes it

@@ -1,4 +1,4 @@
-// Watcher: awaits the changes of a live window or a presence, of one series or of a prefix.
+// Watcher: awaits the changes of a live set or a presence, of one series or of a prefix.
 //
 //   pleat::Watcher watcher(driver, readers, {.name = "page 1"});
 //   std::vector<pleat::LiveMember<>> live;
@@ -8,9 +8,9 @@
 //     Show(change->id, CauseName(change->cause), change->count);
 //   }
 //
-// Changes stay in the window's ring (WindowOptions::max_changes), and a watcher has a place in the
-// ring. So a watcher that stalls costs nobody anything. If changes that it has not read are gone,
-// its operations complete with AsioError::kResync, and the program calls Watch() again:
+// Changes stay in the live set's ring (LiveSetOptions::max_changes), and a watcher has a place in
+// the ring. So a watcher that stalls costs nobody anything. If changes that it has not read are
+// gone, its operations complete with AsioError::kResync, and the program calls Watch() again:
 //
 //     auto [error, change] = co_await watcher.async_next(as_tuple(use_awaitable));
 //     if (error == pleat::AsioError::kResync) {
@@ -21,7 +21,7 @@
 // An orderly end, at which no change is lost:
 // 1. engine->Stop(). From its return on, events are answered kStopped.
 // 2. driver.Stop(). Operations that wait complete with kClosed, and io.run() can return.
-// 3. Read the changes that were not told yet, from watcher.cursor() on, by the window's Read().
+// 3. Read the changes that were not told yet, from watcher.cursor() on, by the live set's Read().
 // Members that are live then end with the engine, without a change.
 #pragma once
 
@@ -54,9 +54,9 @@ struct WatcherOptions {
   size_t max_waiters = 65'536;
 
   // How many changes of one interval are told each. If there are more, the latest count of each of
-  // their series follows when the interval is over, with cause kCounted. docs/semantics-windows.md
-  // has the rule. Costs the memory of one change for each series that changes in an interval.
-  // Default: all changes are told.
+  // their series follows when the interval is over, with cause kCounted.
+  // docs/semantics-live-sets.md has the rule. Costs the memory of one change for each series that
+  // changes in an interval. Default: all changes are told.
   size_t max_changes = SIZE_MAX;
 
   // The length of the intervals, which are multiples of it since 1970, on the engine's axis.
@@ -67,22 +67,22 @@ struct WatcherOptions {
 // An I/O object in Asio's manner, whose operations take any completion token. Completion, order of
 // operations, cancellation and allocation are those of Consumer.
 //
-// Changes come in the order of LiveWindow::Read(), each once. An operation that starts while others
+// Changes come in the order of LiveSet::Read(), each once. An operation that starts while others
 // wait takes what is behind theirs.
 //
 // Errors: operation_aborted, or an AsioError.
 // - kResync: changes were lost, or there was no Watch() yet. cursor() now is at the first change
 //   that there is. All operations that wait complete with this error.
-// - kClosed: the driver was stopped, the window was closed, or the engine is gone.
+// - kClosed: the driver was stopped, the live set was closed, or the engine is gone.
 // - kOverloaded: WatcherOptions::max_waiters operations wait already.
 //
 // Cost: a watcher of one series passes over the changes of the others for nothing. One of a prefix
-// looks at each change of the window.
+// looks at each change of the live set.
 //
 // Thread safety: as Consumer. Any thread may call Watch(), GoOn() and cursor().
 // Ownership: keeps a handle of the source.
 //
-// `Source` is a LiveWindow or a Presence, as in Watcher<LiveWindow<News>>, or has the same Watch(),
+// `Source` is a LiveSet or a Presence, as in Watcher<LiveSet<News>>, or has the same Watch(),
 // Read(), any() and ChangeType.
 template <class Source, class Executor = boost::asio::any_io_executor>
 class Watcher {

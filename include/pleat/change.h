@@ -1,4 +1,4 @@
-// A Change says that a member of a live window began, went on or ended, and how many members its
+// A Change says that a member of a live set began, went on or ended, and how many members its
 // series has since.
 //
 //   for (const pleat::Change<News>& c : changes) {
@@ -74,7 +74,7 @@ constexpr std::string_view CauseName(Cause cause) noexcept {
   return "unknown";
 }
 
-// Names a change of a window in one Engine object.
+// Names a change of a live set in one Engine object.
 struct ChangeId {
   uint32_t partition = 0;
 
@@ -154,9 +154,9 @@ class ChangeListener {
 enum class ReadChanges : uint8_t {
   kAll,     // there are no more for now
   kMore,    // there may be more
-  kResync,  // changes behind the cursor are gone, or it is no cursor of this window: the cursor now
+  kResync,  // changes behind the cursor are gone, or it is of another live set: the cursor now
             // stands at the first change that there is. Watch again to know what is live
-  kClosed,  // the window is closed, or the engine is gone
+  kClosed,  // the live set is closed, or the engine is gone
 };
 
 }  // namespace pleat::inline v0_1

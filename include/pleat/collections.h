@@ -17,14 +17,14 @@
 
 #include <pleat/engine.h>
 #include <pleat/export.h>
+#include <pleat/live_set_options.h>
+#include <pleat/live_set_stats.h>
 #include <pleat/options.h>
 #include <pleat/presence_options.h>
 #include <pleat/presence_stats.h>
 #include <pleat/rollup_options.h>
 #include <pleat/rollup_stats.h>
 #include <pleat/stats.h>
-#include <pleat/window_options.h>
-#include <pleat/window_stats.h>
 
 namespace pleat::inline v0_1 {
 
@@ -40,7 +40,7 @@ struct ListedCollection {
 // Those that are open, of each kind by name.
 struct CollectionList {
   std::vector<ListedCollection<FolderOptions, Ledger, Sizes>> folders;
-  std::vector<ListedCollection<WindowOptions, WindowLedger, WindowSizes>> windows;
+  std::vector<ListedCollection<LiveSetOptions, LiveSetLedger, LiveSetSizes>> live_sets;
   std::vector<ListedCollection<PresenceOptions, PresenceLedger, PresenceSizes>> presences;
   std::vector<ListedCollection<RollupOptions, RollupLedger, RollupSizes>> counters;
 };

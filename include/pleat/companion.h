@@ -10,7 +10,7 @@
 //     ...
 //   };
 //
-//   auto window = *pleat::AnyWindow::Open(*engine, "readers", options, ops);
+//   auto live_set = *pleat::AnyLiveSet::Open(*engine, "readers", options, ops);
 //   absl::Status kept = pleat::SetCompanion(*engine, "readers", std::make_shared<Lines>(path));
 //
 // A program with typed collections needs none of this: what its states store is said in stored.h.

@@ -1,4 +1,4 @@
-// An Engine owns time and partitions. Collections live in an engine: Folder, LiveWindow, Presence,
+// An Engine owns time and partitions. Collections live in an engine: Folder, LiveSet, Presence,
 // RollupCounter. Start here.
 //
 //   auto engine = *pleat::Engine::Open({.partitions = 16});
@@ -110,7 +110,7 @@ class PLEAT_EXPORT Engine {
   Engine& operator=(const Engine&) = delete;
 
   // Moves the engine's time to `now` and closes every group that is due by it (deadline <= now).
-  // Members of live windows and users of presence have deadlines, too, and end likewise; at theirs,
+  // Members of live sets and users of presence have deadlines, too, and end likewise; at theirs,
   // the windows of rollup counters are final.
   // Time never goes back: an earlier `now` than before moves nothing.
   // Complexity: O(1) when nothing is due; else O(groups due). A partition's lock is held for at
@@ -147,7 +147,7 @@ class PLEAT_EXPORT Engine {
   void SetAlarm(EngineAlarm& alarm) noexcept;
   void RemoveAlarm(EngineAlarm& alarm) noexcept;
 
-  // From its return on, every fold is answered kStopped, as are the events of live windows and of
+  // From its return on, every fold is answered kStopped, as are the events of live sets and of
   // rollup counters, and the calls of presence's clients. None is under way: Stop() waits for
   // those. All else goes on, so that open groups can be closed, emissions taken and changes read.
   // Idempotent.

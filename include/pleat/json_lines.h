@@ -24,10 +24,10 @@
 #include <pleat/json_counts.h>
 #include <pleat/json_hint.h>
 #include <pleat/json_text.h>
+#include <pleat/live_set_options.h>
 #include <pleat/outcome.h>
 #include <pleat/rollup_options.h>
 #include <pleat/time.h>
-#include <pleat/window_options.h>
 
 namespace pleat::inline v0_1 {
 
@@ -140,8 +140,8 @@ struct LineResult {
   Kind kind = Kind::kBlank;
   FoldOutcome fold = FoldOutcome::kOpened;  // for kEvent: never kFuture, which is an invalid line
   std::string_view reason;  // also of a conflict; static, or valid until the next line is folded
-  WindowOutcome window = WindowOutcome::kAdded;  // of a live window, in place of `fold`
-  AddOutcome add = AddOutcome::kAdded;           // of a rollup counter, likewise
+  LiveSetOutcome live_set = LiveSetOutcome::kAdded;  // of a live set, in place of `fold`
+  AddOutcome add = AddOutcome::kAdded;               // of a rollup counter, likewise
   // Of an invalid line that has no scalar at a path: that path, for HintFor(). Lives as the collection.
   const OptionPath* about = nullptr;
 };

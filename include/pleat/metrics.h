@@ -5,9 +5,9 @@
 //                                            .ledger = folder.ledger(),
 //                                            .sizes = folder.sizes(),
 //                                            .gaps = gaps.get()}};
-//   const pleat::WindowMetrics windows[] = {{.collection = "readers",
-//                                            .ledger = readers.ledger(),
-//                                            .sizes = readers.sizes()}};
+//   const pleat::LiveSetMetrics live_sets[] = {{.collection = "readers",
+//                                               .ledger = readers.ledger(),
+//                                               .sizes = readers.sizes()}};
 //   const pleat::PresenceMetrics presences[] = {{.collection = "visitors",
 //                                                .ledger = visitors.ledger(),
 //                                                .sizes = visitors.sizes()}};
@@ -15,7 +15,7 @@
 //                                              .ledger = plays.ledger(),
 //                                              .sizes = plays.sizes()}};
 //   Answer(pleat::kOpenMetricsType,
-//          pleat::WriteMetrics(all, pleat::MetricsFormat::kOpenMetrics, windows, presences,
+//          pleat::WriteMetrics(all, pleat::MetricsFormat::kOpenMetrics, live_sets, presences,
 //                              counters));
 //
 // WriteMetrics() makes the text; your program serves it. The HELP line of each metric explains it.
@@ -36,12 +36,12 @@
 #include <pleat/gap_stats.h>
 #include <pleat/histogram.h>
 #include <pleat/journal.h>
+#include <pleat/live_set_stats.h>
 #include <pleat/presence_stats.h>
 #include <pleat/rollup_stats.h>
 #include <pleat/stats.h>
 #include <pleat/time.h>
 #include <pleat/what_if.h>
-#include <pleat/window_stats.h>
 
 namespace pleat::inline v0_1 {
 
@@ -90,12 +90,12 @@ struct CollectionMetrics {
   std::span<const OwnMetric> own = {};
 };
 
-// The counts of one live window, of one presence, and of one rollup counter. The members mean what
+// The counts of one live set, of one presence, and of one rollup counter. The members mean what
 // those of CollectionMetrics do, and all names are distinct.
-struct WindowMetrics {
+struct LiveSetMetrics {
   std::string_view collection;
-  WindowLedger ledger = {};
-  WindowSizes sizes = {};
+  LiveSetLedger ledger = {};
+  LiveSetSizes sizes = {};
   const Histogram* lateness_us = nullptr;
   std::span<const OwnMetric> own = {};
 };
@@ -156,7 +156,7 @@ struct ConsumerMetrics {
 // tenth, of gaps to within a hundredth.
 PLEAT_EXPORT std::string WriteMetrics(
     std::span<const CollectionMetrics> collections, MetricsFormat format,
-    std::span<const WindowMetrics> windows = {}, std::span<const PresenceMetrics> presences = {},
+    std::span<const LiveSetMetrics> live_sets = {}, std::span<const PresenceMetrics> presences = {},
     std::span<const CounterMetrics> counters = {}, std::span<const JournalMetrics> journals = {},
     std::span<const DriverMetrics> drivers = {}, std::span<const ConsumerMetrics> consumers = {});
 

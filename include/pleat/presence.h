@@ -15,7 +15,7 @@
 //
 // docs/semantics-presence.md has all rules; the options and the answers are in presence_options.h.
 //
-// Metadata: one value per user, such as a name or a status. As the Payload of a LiveWindow: copied
+// Metadata: one value per user, such as a name or a status. As the Payload of a LiveSet: copied
 // and compared without throwing, aligned to at most 8 bytes; one that owns heap memory may have
 // `size_t HeapBytes() const noexcept`, in O(1).
 //
@@ -42,10 +42,10 @@
 #include <pleat/detail/misplaced_options.h>
 #include <pleat/detail/payload_ops.h>
 #include <pleat/engine.h>
+#include <pleat/live_set_member.h>
 #include <pleat/presence_options.h>
 #include <pleat/presence_stats.h>
 #include <pleat/presence_user.h>
-#include <pleat/window_member.h>
 
 namespace pleat::inline v0_1 {
 
@@ -117,7 +117,7 @@ class Presence {
     return any_.Count(series, now);
   }
   // Appends copies of up to options.limit users (default: 100), here or away, to `out`, in the
-  // order of their stamps, the newest first unless the options say otherwise (any_window.h), and
+  // order of their stamps, the newest first unless the options say otherwise (any_live_set.h), and
   // moves `cursor` behind them. Returns whether there may be more; the form that returns the users
   // does not say so. O(log n + limit), and O(1) for each connection.
   bool List(std::string_view series, const ListOptions& options, ListCursor& cursor,
@@ -138,7 +138,7 @@ class Presence {
     any_.Find(series, user, now, [&](const AnyUser& found) { out.emplace(CopyOf(found)); });
     return out;
   }
-  // Of series and their users, here or away. As a LiveWindow's.
+  // Of series and their users, here or away. As a LiveSet's.
   [[nodiscard]] std::vector<SeriesCount> TopSeries(
       size_t n, EngineTime now = kBeginningOfTime) const noexcept {
     std::vector<SeriesCount> out;
@@ -149,7 +149,7 @@ class Presence {
     return any_.Scan(cursor, max, CountsInto(out));
   }
 
-  // --- Changes: of users, with their metadata as payload. As a LiveWindow's.
+  // --- Changes: of users, with their metadata as payload. As a LiveSet's.
 
   ChangeCursor Watch(std::string_view series, std::vector<User>& out) noexcept {
     return any_.Watch(series, Into(out));

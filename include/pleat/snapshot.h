@@ -72,7 +72,7 @@ struct SnapshotInfo {
   struct Collection {
     std::string name;
     uint32_t number = 0;   // no other one of the engine ever had it, also not under this name
-    std::string kind;      // "folder", "window", "presence" or "rollup"
+    std::string kind;      // "folder", "live_set", "presence" or "rollup"
     uint64_t entries = 0;  // at the cut: open groups, members, users, or counters
     std::vector<Source> sources = {};
     // At the cut: those that have to be the same in the engine that it is restored into, in words.

@@ -19,7 +19,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <pleat/window.h>
+#include <pleat/live_set.h>
 
 #include "tests/asio/fixtures.h"
 
@@ -145,7 +145,7 @@ TEST(Coroutine, WhatIsNackedComesAgain) {
 // As asio_watcher.h shows, with one that has fallen behind.
 TEST(Coroutine, WatchesAgainWhenChangesWereLost) {
   Service service({}, {.quiet_period = 5min, .max_wait = 1h}, {.partitions = 1});
-  LiveWindow<> readers(*service.engine, "readers", {.ttl = 30min, .max_changes = 4});
+  LiveSet<> readers(*service.engine, "readers", {.ttl = 30min, .max_changes = 4});
   Watcher watcher(*service.driver, readers, {.name = "page 1"});
   std::vector<LiveMember<>> live;
   std::vector<std::string> said;
@@ -182,7 +182,7 @@ TEST(Coroutine, WatchesAgainWhenChangesWereLost) {
 // The same with errors that are thrown.
 TEST(Coroutine, AwaitsChangesUntilTheWatcherIsCancelled) {
   Service service;
-  LiveWindow<> readers(*service.engine, "readers", {.ttl = 30min});
+  LiveSet<> readers(*service.engine, "readers", {.ttl = 30min});
   Watcher watcher(*service.driver, readers, {.name = "page 1"});
   std::vector<LiveMember<>> live;
   std::vector<std::string> said;

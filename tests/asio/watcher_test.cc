@@ -1,4 +1,4 @@
-// Watchers of live windows, on a clock that is moved by hand: what they are told, when, and what
+// Watchers of live sets, on a clock that is moved by hand: what they are told, when, and what
 // happens to one that stalls. tests/asio/consumer_test.cc tests what they share with consumers.
 #include <algorithm>
 #include <memory>
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include <boost/asio/use_future.hpp>
+#include <pleat/live_set.h>
 #include <pleat/metrics.h>
 #include <pleat/presence.h>
-#include <pleat/window.h>
 
 #include "tests/asio/fixtures.h"
 
@@ -22,17 +22,17 @@ using testing::IsEmpty;
 
 const WatchScope kAllSeries{.name = "", .is_prefix = true};
 
-struct WindowService : Service {
-  explicit WindowService(const WindowOptions& options = {.ttl = 30min},
-                         const EngineOptions& engine_options = {.partitions = 4})
+struct LiveSetService : Service {
+  explicit LiveSetService(const LiveSetOptions& options = {.ttl = 30min},
+                          const EngineOptions& engine_options = {.partitions = 4})
       : Service({}, {.quiet_period = 5min, .max_wait = 1h}, engine_options),
-        window(*engine, "window", options) {}
+        live_set(*engine, "live_set", options) {}
 
   void Add(std::string_view series, std::string_view id, Duration ttl = Duration{0}) {
-    window.Add(series, {.id = id, .ttl = ttl}, driver->now());
+    live_set.Add(series, {.id = id, .ttl = ttl}, driver->now());
   }
 
-  LiveWindow<> window;
+  LiveSet<> live_set;
 };
 
 // What the handlers of a watcher were called with: changes as "series id cause count".
@@ -63,8 +63,8 @@ struct Told {
 
 // A watcher that has seen the snapshot, and its members or series.
 struct Watching {
-  Watching(WindowService& service, const WatchScope& scope, const WatcherOptions& options = {})
-      : watcher(*service.driver, service.window, scope, options) {
+  Watching(LiveSetService& service, const WatchScope& scope, const WatcherOptions& options = {})
+      : watcher(*service.driver, service.live_set, scope, options) {
     Again(scope);
   }
   void Again(const WatchScope& scope) {
@@ -83,15 +83,15 @@ struct Watching {
     service.Poll();
   }
 
-  Watcher<LiveWindow<>> watcher;
+  Watcher<LiveSet<>> watcher;
   std::vector<std::string> live;
   Told told;
 };
 
 // --- Expiry, by the driver alone
 
-TEST(WindowDriver, SleepsUntilTheFirstDeadlineOfAWindow) {
-  WindowService service;
+TEST(LiveSetDriver, SleepsUntilTheFirstDeadlineOfALiveSet) {
+  LiveSetService service;
   service.Add("page", "ann");
   service.Add("page", "ben", 1500us);
   service.Poll();
@@ -99,32 +99,32 @@ TEST(WindowDriver, SleepsUntilTheFirstDeadlineOfAWindow) {
 }
 
 // Nobody reads, and nothing else happens: the end is noted, on time, and who listens is told.
-TEST(WindowDriver, EndsAMemberWithinATickWithoutTrafficOrReads) {
+TEST(LiveSetDriver, EndsAMemberWithinATickWithoutTrafficOrReads) {
   struct Counter final : ChangeListener {
     void MayHaveChanges() noexcept override { ++told; }
     int told = 0;
   } listener;
-  WindowService service;
-  AnyWindow any = service.window.any();
+  LiveSetService service;
+  AnyLiveSet any = service.live_set.any();
   any.AddListener(listener, {.name = "page"});
   service.Add("page", "ann", 1500us);
   EXPECT_EQ(listener.told, 1);
   service.Pass(1499us);
-  EXPECT_EQ(service.window.ledger().expired, 0u);
+  EXPECT_EQ(service.live_set.ledger().expired, 0u);
   service.Pass(1us);
-  EXPECT_EQ(service.window.ledger().expired, 1u);
+  EXPECT_EQ(service.live_set.ledger().expired, 1u);
   EXPECT_EQ(listener.told, 2);
   any.RemoveListener(listener);
 }
 
-TEST(WindowDriver, OnEventTimeLooksAtTheWatermarkAtEachTick) {
-  WindowService service({.ttl = 30min}, {.partitions = 4, .axis = Axis::kEvent});
+TEST(LiveSetDriver, OnEventTimeLooksAtTheWatermarkAtEachTick) {
+  LiveSetService service({.ttl = 30min}, {.partitions = 4, .axis = Axis::kEvent});
   Watching all(service, kAllSeries);
-  service.window.Add("page", {.id = "ann"}, kNoon);
+  service.live_set.Add("page", {.id = "ann"}, kNoon);
   service.sums.Fold("key", 1, kNoon + 30min);  // of another collection
-  EXPECT_EQ(service.window.ledger().expired, 0u);
+  EXPECT_EQ(service.live_set.ledger().expired, 0u);
   service.Pass(1ms);
-  EXPECT_EQ(service.window.ledger().expired, 1u);
+  EXPECT_EQ(service.live_set.ledger().expired, 1u);
   all.TakeAll(service);
   EXPECT_THAT(all.told.changes, ElementsAre("page ann added 1", "page ann expired 0"));
   EXPECT_EQ(all.watcher.stats().lateness_us.count(), 0u);
@@ -133,7 +133,7 @@ TEST(WindowDriver, OnEventTimeLooksAtTheWatermarkAtEachTick) {
 // --- Operations
 
 struct OneWatcher : testing::Test {
-  WindowService service;
+  LiveSetService service;
   Watching page{service, {.name = "page"}};
   Told& told = page.told;
 };
@@ -156,8 +156,8 @@ TEST_F(OneWatcher, WaitsForTheNextChangeHoweverItComes) {
   service.Pass(30min - 1us);
   EXPECT_EQ(told.calls, 1);
   service.Pass(1us);
-  service.window.Import("page", std::vector<KeyedEvent<WindowEvent<NoPayload>>>{
-                                    {"", service.driver->now(), {.id = "ben"}}});
+  service.live_set.Import("page", std::vector<KeyedEvent<LiveSetEvent<NoPayload>>>{
+                                      {"", service.driver->now(), {.id = "ben"}}});
   service.Poll();
   EXPECT_THAT(told.changes,
               ElementsAre("page ann added 1", "page ann expired 0", "page  imported 1"));
@@ -208,28 +208,28 @@ TEST_F(OneWatcher, KeepsHowLateEndsWereToldAndOnlyEnds) {
 }
 
 // As it was measured on the clock of the driver, 3 ms behind the deadline.
-TEST_F(OneWatcher, TheLatenessOfAnEndReachesTheMetricsOfItsWindow) {
+TEST_F(OneWatcher, TheLatenessOfAnEndReachesTheMetricsOfItsLiveSet) {
   service.Add("page", "ann");
   service.Pass(30min + 3ms);
   page.TakeAll(service);
   const WatcherStats stats = page.watcher.stats();
-  const WindowMetrics all[] = {{.collection = "window",
-                                .ledger = service.window.ledger(),
-                                .sizes = service.window.sizes(),
-                                .lateness_us = &stats.lateness_us}};
+  const LiveSetMetrics all[] = {{.collection = "live_set",
+                                 .ledger = service.live_set.ledger(),
+                                 .sizes = service.live_set.sizes(),
+                                 .lateness_us = &stats.lateness_us}};
   const std::string text = WriteMetrics({}, MetricsFormat::kPrometheus, all);
   for (const char* line : {
-           "pleat_changes_total{collection=\"window\",cause=\"expired\"} 1\n",
-           "pleat_lateness_seconds_bucket{collection=\"window\",le=\"0.001\"} 0\n",
-           "pleat_lateness_seconds_bucket{collection=\"window\",le=\"0.005\"} 1\n",
-           "pleat_lateness_seconds_count{collection=\"window\"} 1\n",
+           "pleat_changes_total{collection=\"live_set\",cause=\"expired\"} 1\n",
+           "pleat_lateness_seconds_bucket{collection=\"live_set\",le=\"0.001\"} 0\n",
+           "pleat_lateness_seconds_bucket{collection=\"live_set\",le=\"0.005\"} 1\n",
+           "pleat_lateness_seconds_count{collection=\"live_set\"} 1\n",
        }) {
     EXPECT_THAT(text, testing::HasSubstr(line));
   }
 }
 
 TEST(Watcher, TooManyThatWaitAreAnsweredOverloadedAtOnce) {
-  WindowService service;
+  LiveSetService service;
   Watching page(service, {.name = "page"}, {.max_waiters = 1});
   Told refused;
   page.watcher.async_next(page.told.One());
@@ -239,10 +239,10 @@ TEST(Watcher, TooManyThatWaitAreAnsweredOverloadedAtOnce) {
   EXPECT_EQ(page.told.calls, 0);
 }
 
-TEST_F(OneWatcher, IsClosedWithItsWindowAndWithItsDriver) {
+TEST_F(OneWatcher, IsClosedWithItsLiveSetAndWithItsDriver) {
   Watching other(service, {.name = "other"});
   page.watcher.async_next(told.One());
-  service.window.Close();
+  service.live_set.Close();
   service.Poll();
   EXPECT_EQ(told.error, AsioError::kClosed);
   service.driver->Stop();
@@ -255,7 +255,7 @@ TEST_F(OneWatcher, MovedItKeepsWhatWaitsAndItsPlace) {
   service.Add("page", "ann");
   page.watcher.async_next(told.One());
   page.watcher.async_next(told.One());
-  Watcher<LiveWindow<>> moved = std::move(page.watcher);
+  Watcher<LiveSet<>> moved = std::move(page.watcher);
   service.Add("page", "ben");
   service.Poll();
   EXPECT_THAT(told.changes, ElementsAre("page ann added 1", "page ben added 2"));
@@ -287,7 +287,7 @@ TEST_F(OneWatcher, ToldOfItsScopeOnlyAndNotWokenForOthers) {
 }
 
 TEST_F(OneWatcher, ThatHasNotWatchedYetIsToldToDoSo) {
-  Watcher fresh(*service.driver, service.window, {.name = "page"});
+  Watcher fresh(*service.driver, service.live_set, {.name = "page"});
   fresh.async_next(told.One());
   service.Poll();
   EXPECT_EQ(told.error, AsioError::kResync);
@@ -300,7 +300,7 @@ TEST_F(OneWatcher, GoesOnFromAStoredCursorAsIfItHadStayed) {
   const ChangeCursor stored = page.watcher.cursor();
   for (const char* id : {"ben", "cid"}) service.Add("page", id);
   page.TakeAll(service);
-  Watcher restarted(*service.driver, service.window, {.name = "page"});
+  Watcher restarted(*service.driver, service.live_set, {.name = "page"});
   restarted.GoOn(stored);
   Told again;
   restarted.async_next_many(10, again.Many());
@@ -311,7 +311,7 @@ TEST_F(OneWatcher, GoesOnFromAStoredCursorAsIfItHadStayed) {
 // --- Stalling
 
 struct SmallRing : testing::Test {
-  WindowService service{{.ttl = 30min, .max_changes = 8}, {.partitions = 1}};
+  LiveSetService service{{.ttl = 30min, .max_changes = 8}, {.partitions = 1}};
   void AddMany(std::string_view series, int n) {
     for (int i = 0; i < n; ++i) service.Add(series, std::to_string(i));
   }
@@ -382,7 +382,7 @@ TEST_F(SmallRing, ACursorIsGoodForAsLongAsTheRingHoldsWhatCameBehindIt) {
   EXPECT_EQ(stored.next, std::vector<uint64_t>{100});
   AddMany("other", 7);
   service.Add("quiet", "ann");
-  Watcher restarted(*service.driver, service.window, {.name = "quiet"});
+  Watcher restarted(*service.driver, service.live_set, {.name = "quiet"});
   restarted.GoOn(stored);
   restarted.async_next(quiet.told.One());
   service.Poll();
@@ -392,7 +392,7 @@ TEST_F(SmallRing, ACursorIsGoodForAsLongAsTheRingHoldsWhatCameBehindIt) {
 // --- Above a rate, counts
 
 struct Paced : testing::Test {
-  WindowService service;
+  LiveSetService service;
   Watching all{service, kAllSeries, {.max_changes = 3, .interval = 1s}};
   Told& told = all.told;
 };
@@ -416,7 +416,7 @@ TEST_F(Paced, AboveTheRateTheLatestCountOfEachSeriesFollowsAlsoIfTrafficStops) {
   for (const char* id : {"1", "2", "3", "4", "5"}) service.Add("page", id);
   for (const char* id : {"1", "2"}) service.Add("path", id);
   service.Add("page", "6");
-  service.window.Remove("path", "2");
+  service.live_set.Remove("path", "2");
   service.Poll();
   EXPECT_THAT(told.changes, ElementsAre("page 1 added 1", "page 2 added 2", "page 3 added 3"));
   all.watcher.async_next_many(100, told.Many());
@@ -443,7 +443,7 @@ TEST_F(Paced, ALaterIntervalTellsTheCountsOfTheOneBefore) {
 TEST_F(Paced, ItsCursorIsBeforeWhatWasNotCountedYet) {
   for (const char* id : {"1", "2", "3", "4", "5"}) service.Add("page", id);
   all.TakeAll(service);
-  Watcher restarted(*service.driver, service.window, kAllSeries);
+  Watcher restarted(*service.driver, service.live_set, kAllSeries);
   restarted.GoOn(all.watcher.cursor());
   told.changes.clear();
   restarted.async_next_many(10, told.Many());
@@ -452,9 +452,9 @@ TEST_F(Paced, ItsCursorIsBeforeWhatWasNotCountedYet) {
 }
 
 TEST(PacedWatcher, OnEventTimeTheCountsComeThoughTimeStandsStill) {
-  WindowService service({.ttl = 30min}, {.partitions = 4, .axis = Axis::kEvent});
+  LiveSetService service({.ttl = 30min}, {.partitions = 4, .axis = Axis::kEvent});
   Watching all(service, kAllSeries, {.max_changes = 1, .interval = 1s});
-  for (const char* id : {"1", "2", "3"}) service.window.Add("page", {.id = id}, kNoon);
+  for (const char* id : {"1", "2", "3"}) service.live_set.Add("page", {.id = id}, kNoon);
   all.TakeAll(service);
   EXPECT_THAT(all.told.changes, ElementsAre("page 1 added 1"));
   service.Pass(1s);
@@ -468,7 +468,7 @@ TEST(PacedWatcher, IsToldTheSameHoweverItTakesThem) {
   for (uint32_t seed = 1; seed <= 20; ++seed) {
     std::mt19937 random(seed);
     const auto below = [&](uint32_t n) { return static_cast<uint32_t>(random()) % n; };
-    WindowService service({.ttl = 3s}, {.partitions = static_cast<int>(1 + below(4))});
+    LiveSetService service({.ttl = 3s}, {.partitions = static_cast<int>(1 + below(4))});
     const WatcherOptions options{.max_changes = below(6), .interval = 1s};
     Watching often(service, kAllSeries, options);
     Watching seldom(service, kAllSeries, options);
@@ -495,7 +495,7 @@ TEST(PacedWatcher, IsToldTheSameHoweverItTakesThem) {
 // --- Presence
 
 TEST(Watcher, TellsWhoIsAwayAndWhoHasLeft) {
-  WindowService service;
+  LiveSetService service;
   Presence<> readers(*service.engine, "readers", {.ttl = 75s, .grace = 30s});
   Watcher watcher(*service.driver, readers, {.name = "page"});
   std::vector<PresentUser<NoPayload>> users;
@@ -520,7 +520,7 @@ TEST(Watcher, TellsWhoIsAwayAndWhoHasLeft) {
 }
 
 TEST(PacedWatcher, ItsCountsOfAPresenceSayHowManyAreAway) {
-  WindowService service;
+  LiveSetService service;
   Presence<> readers(*service.engine, "readers", {.ttl = 75s, .grace = 30s});
   Watcher watcher(*service.driver, readers, {.name = "page"}, {.max_changes = 0});
   std::vector<PresentUser<NoPayload>> users;

@@ -1,4 +1,4 @@
-// Watchers while several threads run the io_context, others change the window, and time passes.
+// Watchers while several threads run the io_context, others change the live set, and time passes.
 // For ThreadSanitizer, and for what every watcher has to know in the end.
 #include <atomic>
 #include <future>
@@ -11,15 +11,15 @@
 #include <vector>
 
 #include <boost/asio/executor_work_guard.hpp>
-#include <pleat/window.h>
+#include <pleat/live_set.h>
 
 #include "tests/asio/fixtures.h"
-#include "tests/window/member_copy.h"
+#include "tests/live/member_copy.h"
 
 namespace pleat {
 namespace {
 
-using WatchedNumbers = LiveWindow<int>;
+using WatchedNumbers = LiveSet<int>;
 
 constexpr int kCallsEach = 3000;
 constexpr const char* kLast = "z, the last series that changes";
@@ -27,12 +27,12 @@ constexpr const char* kLast = "z, the last series that changes";
 // Takes changes again and again, a few at a time, and watches again when it has to.
 class Follower {
  public:
-  Follower(Service& service, const WatchedNumbers& window, std::string name, bool is_prefix,
+  Follower(Service& service, const WatchedNumbers& live_set, std::string name, bool is_prefix,
            const WatcherOptions& options)
       : name_(std::move(name)),
         is_prefix_(is_prefix),
-        window_(window),
-        watcher_(*service.driver, window, scope(), options) {}
+        live_set_(live_set),
+        watcher_(*service.driver, live_set, scope(), options) {}
 
   void Follow() {
     is_prefix_ ? WatchCounts() : WatchMembers();
@@ -42,10 +42,10 @@ class Follower {
 
   // Once nobody changes anything any more.
   void Compare() {
-    for (const auto& [series, count] : counts_) EXPECT_EQ(count, window_.Count(series)) << series;
+    for (const auto& [series, count] : counts_) EXPECT_EQ(count, live_set_.Count(series)) << series;
     if (is_prefix_) return;
     MemberCopy::Members live;
-    for (const auto& member : window_.List(name_)) {
+    for (const auto& member : live_set_.List(name_)) {
       live[member.id] = {member.stamp, member.payload};
     }
     EXPECT_EQ(copy_.members(name_), live);
@@ -96,7 +96,7 @@ class Follower {
 
   const std::string name_;
   const bool is_prefix_;
-  const WatchedNumbers window_;
+  const WatchedNumbers live_set_;
   Watcher<WatchedNumbers> watcher_;
   MemberCopy copy_;
   std::map<std::string, size_t> counts_;
@@ -106,10 +106,10 @@ class Follower {
 
 TEST(WatcherThreads, InTheEndEachKnowsWhatIsLive) {
   Service service;
-  WatchedNumbers window(*service.engine, "window", {.ttl = 24h, .max_changes = 4 * 500});
+  WatchedNumbers live_set(*service.engine, "live_set", {.ttl = 24h, .max_changes = 4 * 500});
   std::vector<std::unique_ptr<Follower>> followers;
   const auto follow = [&](const char* name, bool is_prefix, const WatcherOptions& options = {}) {
-    followers.push_back(std::make_unique<Follower>(service, window, name, is_prefix, options));
+    followers.push_back(std::make_unique<Follower>(service, live_set, name, is_prefix, options));
   };
   follow("s0", false);
   follow("s1", false);
@@ -128,9 +128,9 @@ TEST(WatcherThreads, InTheEndEachKnowsWhatIsLive) {
       const std::string id = std::to_string(random() % 20);
       const Duration ttl = random() % 2 == 0 ? Duration{0} : 1ms * (1 + random() % 20);
       if (random() % 10 == 0) {
-        window.Remove(series, id);
+        live_set.Remove(series, id);
       } else {
-        window.Add(series, {.id = id, .ttl = ttl, .payload = i}, service.driver->now());
+        live_set.Add(series, {.id = id, .ttl = ttl, .payload = i}, service.driver->now());
       }
       if (random() % 10 == 0) {
         service.clock.Pass(1ms);
@@ -148,7 +148,7 @@ TEST(WatcherThreads, InTheEndEachKnowsWhatIsLive) {
   service.driver->Wake();
   service.engine->Advance(service.driver->now());
   for (const char* series : {"s0", "s1", kLast}) {
-    window.Add(series, {.id = kLast}, service.driver->now() + 1s);
+    live_set.Add(series, {.id = kLast}, service.driver->now() + 1s);
   }
   service.clock.Pass(1s);
   service.driver->Wake();

@@ -135,7 +135,7 @@ TEST(NoLineUsable, IsSaidInTheSummary) {
 TEST(NoLineUsable, WhatEveryLineLacksIsSaidByEveryCommand) {
   std::string lines;
   for (int i = 0; i < 12; ++i) lines += "{\"User\":1,\"t\":5}\n";
-  for (const std::string command : {"fold --quiet 1m", "window --member m --ttl 1m", "analyze",
+  for (const std::string command : {"fold --quiet 1m", "live --member m --ttl 1m", "analyze",
                                     "rollup --window 1m --allowed-lateness 0"}) {
     const Finished r = RunToEnd(Pleat(command + " --key user --time t --time-unit s"), lines);
     const std::string said = "pleat " + command.substr(0, command.find(' ')) + ": ";

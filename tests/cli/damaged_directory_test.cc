@@ -61,8 +61,8 @@ class DamagedDirectory : public testing::TestWithParam<std::string> {
     dir_.Write("first", Events(0, 200));
     dir_.Write("second", Events(200, 260));
     std::filesystem::create_directory(dir_ / "whole");
-    // A window keeps its members in any case.
-    const std::string keep = GetParam().starts_with("window") ? "" : "--at-end keep ";
+    // A live set keeps its members in any case.
+    const std::string keep = GetParam().starts_with("live") ? "" : "--at-end keep ";
     EXPECT_EQ(Run("whole", keep + (dir_ / "first")).code, 0);
     std::filesystem::copy(dir_ / "whole", dir_ / "right", std::filesystem::copy_options::recursive);
     EXPECT_EQ(Run("right", dir_ / "second").code, 0);
@@ -95,7 +95,7 @@ class DamagedDirectory : public testing::TestWithParam<std::string> {
 
 INSTANTIATE_TEST_SUITE_P(Commands, DamagedDirectory,
                          testing::Values("fold --key k --quiet 1m",
-                                         "window --key k --member m=k --ttl 1m",
+                                         "live --key k --member m=k --ttl 1m",
                                          "rollup --key k --window 1m --allowed-lateness 1m"),
                          [](const auto& command) {
                            return command.param.substr(0, command.param.find(' '));

@@ -142,7 +142,7 @@ TEST(StatsOption, FileHoldsTheLedgerInItsOrder) {
 
 TEST(StatsOption, HasTheFirstAndTheLastStampThatEventsState) {
   const std::string lines = At(70) + At(10) + At(40) + "nonsense\n";
-  for (const std::string command : {"fold --quiet 1m", "window --member m=k --ttl 1m",
+  for (const std::string command : {"fold --quiet 1m", "live --member m=k --ttl 1m",
                                     "rollup --window 1m --allowed-lateness 0"}) {
     const auto stats = [&](const std::string& more, std::string_view input) {
       return StatsLine(RunToEnd(Pleat(command + " --key k --stats - " + more), input).err);
@@ -348,7 +348,7 @@ TEST_F(AtTerminal, AFileThatIsMeantToBeReadIsNotReplaced) {
   const std::string log = dir_.Write("log", "precious\n");
   for (const std::string words :
        {"fold --key k --quiet 1m", "analyze --key k --time t",
-        "rollup --key k --window 1m --allowed-lateness 1m", "window --key k --member m --ttl 1m",
+        "rollup --key k --window 1m --allowed-lateness 1m", "live --key k --member m --ttl 1m",
         "fold --key k --quiet 1m --journal DIR"}) {
     TypeEnd();
     const std::string journal = words.ends_with("DIR") ? dir_ / "j" : "";

@@ -41,7 +41,7 @@ TEST(InputFormats, OneLogHasOneResultInAllOfThem) {
   const std::vector<std::pair<std::string, std::string>> commands = {
       {"fold", "--quiet 1m --merge 'sum=sum(n)' --raw 2 "},
       {"rollup", "--window 1m --allowed-lateness 1m --value n "},
-      {"window", "--member n --ttl 1s "}};
+      {"live", "--member n --ttl 1s "}};
   for (const auto& [command, more] : commands) {
     std::string expected;
     for (const auto& [name, text] : FormatsOfOneLog()) {

@@ -131,7 +131,7 @@ TEST(Report, SaysHowFarTheRunHasComeAndEndsNothing) {
 
 TEST(Report, OfEveryCommandThatReadsLines) {
   for (const std::string command :
-       {"window --member m=k --ttl 1m", "rollup --window 1m --allowed-lateness 0", "analyze"}) {
+       {"live --member m=k --ttl 1m", "rollup --window 1m --allowed-lateness 0", "analyze"}) {
     Subprocess process(Pleat(command + " --key k --time t --no-summary"));
     process.Write(At(0) + "nonsense\n");
     ASSERT_TRUE(process.AwaitErr("<stdin>:2: "));

@@ -214,10 +214,10 @@ INSTANTIATE_TEST_SUITE_P(
                     ResidentRun{"rollup --key m --window 1h --allowed-lateness 1h"},
                     ResidentRun{
                         "rollup --key m --window 1h --allowed-lateness 1h --on-late correct"},
-                    ResidentRun{"window --key '' --member m --ttl 9h"},
-                    ResidentRun{"window --key '' --member m --ttl 1h"},
-                    ResidentRun{"window --key '' --member m --ttl 9h --open OPEN"},
-                    ResidentRun{"window --key m --member t --ttl 9h --open OPEN"},
+                    ResidentRun{"live --key '' --member m --ttl 9h"},
+                    ResidentRun{"live --key '' --member m --ttl 1h"},
+                    ResidentRun{"live --key '' --member m --ttl 9h --open OPEN"},
+                    ResidentRun{"live --key m --member t --ttl 9h --open OPEN"},
                     ResidentRun{"analyze --key m"}));
 
 }  // namespace

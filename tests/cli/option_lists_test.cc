@@ -16,10 +16,10 @@
 #include "tools/pleat/flags.h"
 #include "tools/pleat/fold/fold_command.h"
 #include "tools/pleat/fold/fold_flags.h"
+#include "tools/pleat/live/live_set_command.h"
+#include "tools/pleat/live/live_set_flags.h"
 #include "tools/pleat/rollup/rollup_command.h"
 #include "tools/pleat/rollup/rollup_flags.h"
-#include "tools/pleat/window/window_command.h"
-#include "tools/pleat/window/window_flags.h"
 
 namespace pleat::cli {
 namespace {
@@ -120,12 +120,12 @@ TEST(OptionLists, OfAnalyzeAgree) {
   EXPECT_EQ(OptionsOfDocument("analyze"), table);
 }
 
-TEST(OptionLists, OfWindowAgree) {
-  WindowRunOptions options;
-  const OptionNames table = OptionsOfTable(WindowFlags(options));
+TEST(OptionLists, OfLiveAgree) {
+  LiveSetRunOptions options;
+  const OptionNames table = OptionsOfTable(LiveSetFlags(options));
   EXPECT_GT(table.size(), 30u);
-  EXPECT_EQ(OptionsOfHelp(WindowHelp()), table);
-  EXPECT_EQ(OptionsOfDocument("window"), table);
+  EXPECT_EQ(OptionsOfHelp(LiveSetHelp()), table);
+  EXPECT_EQ(OptionsOfDocument("live"), table);
 }
 
 TEST(OptionLists, OfRollupAgree) {
@@ -139,10 +139,10 @@ TEST(OptionLists, OfRollupAgree) {
 TEST(OptionLists, SuggestionsAreOptionsOfTheCommand) {
   FoldOptions fold;
   AnalyzeOptions analyze;
-  WindowRunOptions window;
+  LiveSetRunOptions live;
   RollupRunOptions rollup;
   ExpectSuggestionsKnown(RollupFlags(rollup), ParseRollupOptions);
-  ExpectSuggestionsKnown(WindowFlags(window), ParseWindowOptions);
+  ExpectSuggestionsKnown(LiveSetFlags(live), ParseLiveSetOptions);
   ExpectSuggestionsKnown(FoldFlags(fold), ParseFoldOptions);
   ExpectSuggestionsKnown(AnalyzeFlags(analyze), ParseAnalyzeOptions);
 }

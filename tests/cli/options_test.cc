@@ -41,7 +41,7 @@ TEST(Program, VersionSaysWhatItIsAndReads) {
 
 TEST(Program, EveryCommandSaysTheVersion) {
   const std::string version = RunPleat("--version").out;
-  for (const char* command : {"fold", "window", "rollup", "analyze", "journal"}) {
+  for (const char* command : {"fold", "live", "rollup", "analyze", "journal"}) {
     const Finished r = RunPleat(std::string(command) + " --version");
     EXPECT_EQ(r.code, 0) << r.err;
     EXPECT_EQ(r.out, version) << command;
@@ -49,8 +49,8 @@ TEST(Program, EveryCommandSaysTheVersion) {
   EXPECT_EQ(RunPleat("fold --key k --version --quiet 1m").out, version);
   EXPECT_EQ(RunPleat("rollup --version file").out, version);
   EXPECT_EQ(RunPleat("journal show d --version").out, version);
-  // Of a window it is the version of its members, and behind -- it is a file.
-  EXPECT_EQ(RunPleat("window --version v --key k").out, "");
+  // Of `pleat live` it is the version of its members, and behind -- it is a file.
+  EXPECT_EQ(RunPleat("live --version v --key k").out, "");
   EXPECT_EQ(RunPleat("fold --key k --quiet 1m -- --version").code, 1);
 }
 
@@ -65,7 +65,7 @@ TEST(Program, HelpOnAFullDiskFailsAndSaysSo) {
 
 TEST(Program, HelpFitsIntoEightyColumns) {
   for (const std::string words :
-       {"--help", "--version", "fold --help", "window --help", "rollup --help", "analyze --help",
+       {"--help", "--version", "fold --help", "live --help", "rollup --help", "analyze --help",
         "journal --help", "completions --help"}) {
     const Finished help = RunPleat(words);
     ASSERT_EQ(help.code, 0) << words;
@@ -115,7 +115,7 @@ TEST(Program, HelpBeginsWithExamples) {
 }
 
 TEST(Program, HelpSaysHowExactPercentilesAreAndInWhichZoneTimesArePrinted) {
-  for (const char* command : {"fold", "window", "rollup"}) {
+  for (const char* command : {"fold", "live", "rollup"}) {
     EXPECT_THAT(RunPleat(command + std::string(" --help")).out, HasSubstr("printed in UTC"));
   }
   std::string help = RunPleat("fold --help").out;
@@ -139,7 +139,7 @@ TEST(Usage, LettersStandForTheMostUsed) {
                                            " --quiet-summary " +
                                            in)
                                       .out);
-  for (const char* command : {"window -k k --member m=k --ttl 1m",
+  for (const char* command : {"live -k k --member m=k --ttl 1m",
                               "rollup -k k --window 1m --allowed-lateness 0", "analyze -k k"}) {
     EXPECT_EQ(RunPleat(command + (" -t t -j 1 --no-summary -o /dev/null " + in)).err, "")
         << command;

@@ -19,12 +19,12 @@
 #include "tests/support/start.h"
 #include "tools/pleat/fold/fold_command.h"
 #include "tools/pleat/fold/fold_run.h"
+#include "tools/pleat/live/live_set_command.h"
+#include "tools/pleat/live/live_set_run.h"
 #include "tools/pleat/rollup/rollup_command.h"
 #include "tools/pleat/rollup/rollup_run.h"
 #include "tools/pleat/run_journal.h"
 #include "tools/pleat/run_note.h"
-#include "tools/pleat/window/window_command.h"
-#include "tools/pleat/window/window_run.h"
 
 namespace pleat::cli {
 namespace {
@@ -43,9 +43,9 @@ struct Command {
 };
 
 const Command kFold = {"fold", "--key k --quiet 20ms"};
-const Command kWindow = {"window", "--key k --member m=k --ttl 20ms --payload k"};
+const Command kLive = {"live", "--key k --member m=k --ttl 20ms --payload k"};
 const Command kRollup = {"rollup", "--key k --window 20ms --allowed-lateness 20ms"};
-const Command kCommands[] = {kFold, kWindow, kRollup};
+const Command kCommands[] = {kFold, kLive, kRollup};
 
 template <class Run>
 int RunOf(auto parse, const Words& words, EngineTime at) {
@@ -68,7 +68,7 @@ class RunClock : public testing::Test {
     testing::internal::CaptureStderr();
     RunResult result;
     if (command.name == "fold") result.code = RunOf<FoldRun>(ParseFoldOptions, words, at);
-    if (command.name == "window") result.code = RunOf<WindowRun>(ParseWindowOptions, words, at);
+    if (command.name == "live") result.code = RunOf<LiveSetRun>(ParseLiveSetOptions, words, at);
     if (command.name == "rollup") result.code = RunOf<RollupRun>(ParseRollupOptions, words, at);
     result.err = testing::internal::GetCapturedStderr();
     result.out = Content(dir_ / "out");
@@ -121,13 +121,13 @@ TEST_F(RunClock, TimeGoesOnFromADirectoryThatIsAheadWithoutAPause) {
       kEndOfTime - hours(400 * 24 + 12);  // so the clock of no machine is there yet
   for (const Command& command : kCommands) {
     SCOPED_TRACE(command.name);
-    const bool is_window = command.name == "window";
-    RunAt(ahead, command, (is_window ? "" : "--at-end keep ") + File());
+    const bool is_live = command.name == "live";
+    RunAt(ahead, command, (is_live ? "" : "--at-end keep ") + File());
     Subprocess process(
         Pleat(command.name + " " + command.options + " --no-summary --stats -" + Journal()));
     for (const std::string key : {"2", "3", "4"}) {
       process.Write("{\"k\":" + key + "}\n");
-      const std::string end = is_window ? "\"count\":0,\"payload\":" : "{\"k\":";
+      const std::string end = is_live ? "\"count\":0,\"payload\":" : "{\"k\":";
       ASSERT_TRUE(process.AwaitOut(end + key)) << process.err();
     }
     EXPECT_EQ(process.Wait(), 0);
@@ -198,11 +198,11 @@ TEST_F(RunClock, ADirectoryGoesOnWhenTheClockIsRightAgain) {
 }
 
 TEST_F(RunClock, CountsOfAJumpOfTheClockAreLeftOut) {
-  const Command command = {"window", "--key k --member m=k --ttl inf --every 1s"};
+  const Command command = {"live", "--key k --member m=k --ttl inf --every 1s"};
   RunAt(kT0, command, File());
   const RunResult jumped = RunAt(kT0 + days(13), command, "--max-forward-jump 14d " + File());
   EXPECT_EQ(jumped.code, 1) << "something was left out";
-  EXPECT_THAT(jumped.err, StartsWith("pleat window: time moves at once from 2023-11-14T22:"));
+  EXPECT_THAT(jumped.err, StartsWith("pleat live: time moves at once from 2023-11-14T22:"));
   EXPECT_THAT(jumped.err, HasSubstr(": the counts at 1,123,"));
   EXPECT_THAT(jumped.err, testing::EndsWith(" multiples of --every 1s are left out\n"));
   EXPECT_EQ(Stat(jumped, "events"), 2);
@@ -244,8 +244,8 @@ std::vector<MuchDue> AllMuchDue() {
     return lines;
   };
   return {{{"fold", "--key k --quiet 1m --raw 1"}, "--at-end keep ", keyed(40, 500'000)},
-          {{"window", "--key k --member m=k --ttl 1m --payload p"}, "", keyed(40, 500'000)},
-          {{"window", "--key k --member m=k --ttl inf --every 1s"}, "", keyed(100, 1)},
+          {{"live", "--key k --member m=k --ttl 1m --payload p"}, "", keyed(40, 500'000)},
+          {{"live", "--key k --member m=k --ttl inf --every 1s"}, "", keyed(100, 1)},
           {{"rollup", "--key k --window 1m --allowed-lateness 1m"},
            "--at-end keep ",
            keyed(160'000, 1)}};

@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
     Commands, MistypedTest,
     testing::Values(Mistyped{"fold", "--key K --quiet 1m --allowed-lateness 1m",
                              "--key k --quiet 1m --allowed-lateness 1m"},
-                    Mistyped{"window", "--key K --member m=k --ttl 1m",
+                    Mistyped{"live", "--key K --member m=k --ttl 1m",
                              "--key k --member m=k --ttl 1m"},
                     Mistyped{"rollup", "--key K --window 1m --allowed-lateness 1m",
                              "--key k --window 1m --allowed-lateness 1m"}),

@@ -1,4 +1,4 @@
-// `pleat fold`, `window` and `rollup` with --journal, killed at drawn system calls and started again
+// `pleat fold`, `live` and `rollup` with --journal, killed at drawn system calls and started again
 // by the same command: all files have the bytes of a run that nobody killed.
 //
 //   PLEAT_RUN_KILLS=100   kills of each command; 5 by default, of large logs 1
@@ -42,10 +42,10 @@ const Job kJobs[] = {
      "'n=count()' "
      "--merge 'added=sum(added)' --merge 'pages=set(page)' --merge 'd=distinct(channel)' "
      "--edge both --emission-id"},
-    {"window", kLogs + "/wikiticker-2015-09-12-sample.ndjson.gz",
-     "window --key channel --member user --ttl 3m --time time --reorder 5s --payload page"},
+    {"live", kLogs + "/wikiticker-2015-09-12-sample.ndjson.gz",
+     "live --key channel --member user --ttl 3m --time time --reorder 5s --payload page"},
     {"counts", kLogs + "/wikiticker-2015-09-12-sample.ndjson.gz",
-     "window --key channel --member user --ttl 3m --time time --every 1m --top 5"},
+     "live --key channel --member user --ttl 3m --time time --every 1m --top 5"},
     {"rollup", kLogs + "/wikiticker-2015-09-12-sample.ndjson.gz",
      "rollup --key channel --value delta --time time --window 1m,1h --allowed-lateness 5s "
      "--emission-id"},

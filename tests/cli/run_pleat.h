@@ -65,8 +65,8 @@ inline void ExpectBalanced(const std::string& stats) {
   EXPECT_DOUBLE_EQ(s["folding_ratio"], ratio(s["events"])) << stats;
 }
 
-// The same for `pleat window`.
-inline void ExpectWindowBalanced(const std::string& stats) {
+// The same for `pleat live`.
+inline void ExpectLiveSetBalanced(const std::string& stats) {
   auto s = ParseStats(stats);
   ASSERT_EQ(s.size(), 19u + s.contains("excluded") + s.contains("clock_behind_s")) << stats;
   const double excluded = s.contains("excluded") ? s["excluded"] : 0;
@@ -94,7 +94,7 @@ inline void ExpectRollupBalanced(const std::string& stats) {
 // The same for the command of that name.
 inline void ExpectBalancedFor(const std::string& command, const std::string& stats) {
   if (command == "fold") return ExpectBalanced(stats);
-  if (command == "window") return ExpectWindowBalanced(stats);
+  if (command == "live") return ExpectLiveSetBalanced(stats);
   ExpectRollupBalanced(stats);
 }
 
@@ -116,8 +116,8 @@ struct RunResult {
 
 using FoldResult = RunResult;
 
-// The command `fold`, `window` or `rollup` with `--stats -`, which must balance if it came to that, and
-// without the summary.
+// The command `fold`, `live` or `rollup` with `--stats -`, which must balance if it came to that,
+// and without the summary.
 inline RunResult RunCommand(const std::string& command, const std::string& words,
                             std::string_view input) {
   const Finished finished = RunToEnd(Pleat(command + " --stats - --quiet-summary " + words), input);

@@ -1,4 +1,4 @@
-// `pleat fold`, `window` and `rollup` with --journal over files that grow between runs, in trouble:
+// `pleat fold`, `live` and `rollup` with --journal over files that grow between runs, in trouble:
 // the run is killed, or a call of the system fails, at a drawn point, and the same command is given
 // again. In the end all files have the bytes of runs that nothing happened to.
 //
@@ -46,9 +46,9 @@ constexpr const char* kCommands[] = {
     "--allowed-lateness 4s --on-late correct --merge 'p=p90(v)'",
     "fold --key k --quiet 30s --max-events 7 --flush-when gone=yes --allowed-lateness 4s "
     "--merge 'top=top(m)' --merge 'x=mean(v)'",
-    "window --key k --member m --ttl 6s --reorder 1s --payload v --remove-when gone=yes "
+    "live --key k --member m --ttl 6s --reorder 1s --payload v --remove-when gone=yes "
     "--refreshes",
-    "window --key k --member m --ttl 1m --every 20s --within 10s,30s --top 3",
+    "live --key k --member m --ttl 1m --every 20s --within 10s,30s --top 3",
     "rollup --key k --value v --window 10s,1m --allowed-lateness 5s --emission-id",
     "rollup --key k --value v --id id --window 30s --allowed-lateness 4s --on-late correct "
     "--margin 2s",
@@ -140,7 +140,7 @@ Plan DrawPlan(Random& random) {
   Plan plan;
   plan.command =
       CommandOf(kCommands[random() % std::size(kCommands)], format, 100 + random() % 2'000);
-  const bool keeps = !plan.command.starts_with("window");  // what is open has to be kept by name
+  const bool keeps = !plan.command.starts_with("live");  // what is open has to be kept by name
   plan.flushes = keeps && random() % 2 == 0;
   LogDraw log(random, format);
   size_t files = 0;
@@ -184,7 +184,7 @@ class Site {
     for (const std::string name : kOutputs) words += " --" + name + " " + (dir_ / name);
     words += " --threads " + std::to_string(threads);
     if (journal) words += " --journal " + (dir_ / "j");
-    if (!plan_.command.starts_with("window")) {
+    if (!plan_.command.starts_with("live")) {
       const bool flushes = ended() && plan_.flushes;
       words += std::string(" --at-end ") + (flushes ? "flush" : journal ? "keep" : "drop");
     }

@@ -37,7 +37,7 @@ const Selected kSelected[] = {
 TEST(Selection, EveryCommandWritesWhatItWritesOfTheSelectedLinesAlone) {
   const std::pair<const char*, const char*> runs[] = {
       {"fold", "--key user --quiet 5m --merge 'n=count()' --merge 'last=last(.)' --emission-id"},
-      {"window", "--key channel --member user --ttl 5m"},
+      {"live", "--key channel --member user --ttl 5m"},
       {"rollup", "--key channel --value delta --window 10m --allowed-lateness 1m --emission-id"}};
   for (const auto& [command, options] : runs) {
     for (const Selected& selected : kSelected) {
@@ -123,7 +123,7 @@ TEST(Selection, ARangeIsReadAsTheTimesOfTheInput) {
       {"--from", "2015-09-12 08:00:00", "--to", "2015-09-12 09:00:00",
        "--time-zone=Europe/Berlin"}};
   for (const std::string command :
-       {"fold --key host --quiet 1m", "window --key host --member m=host --ttl 1m",
+       {"fold --key host --quiet 1m", "live --key host --member m=host --ttl 1m",
         "rollup --key host --window 1h --allowed-lateness 1m", "analyze --key host --json"}) {
     const std::string read = command + " --input access --time time";
     const std::string wanted = output(read, ranges[0]);

@@ -80,7 +80,7 @@ TEST(TimeText, TheSummarySaysThatUtcWasAssumed) {
 TEST(TimeText, EveryCommandReadsAndSaysTheSame) {
   const std::string times = Event(R"("2015-02-24 09:58:42")") + Event(R"("2015-02-24 10:58:42")");
   for (const std::string command :
-       {"fold --key k --quiet 1m", "window --key k --member m=k --ttl 3h",
+       {"fold --key k --quiet 1m", "live --key k --member m=k --ttl 3h",
         "rollup --key k --window 1h --allowed-lateness 1m", "analyze --key k"}) {
     const Finished assumed = RunToEnd(Pleat(command + " --time t"), times);
     EXPECT_EQ(assumed.code, 0) << assumed.err;
@@ -151,9 +151,8 @@ TEST(TimeText, WrongOptionsAreRefusedBeforeAnythingIsRead) {
               HasSubstr("pleat fold: --time-zone: \"Europe/Berlim\" is not a time zone"));
   EXPECT_THAT(err_of({"--time-zone", "/etc/localtime"}), HasSubstr("is not a time zone"));
   EXPECT_THAT(err_of({"--time-format", "%H:%M"}), HasSubstr("does not say year, month and day"));
-  for (const std::string command :
-       {"fold --key k --quiet 1m", "window --key k --member m=k --ttl 3h",
-        "rollup --key k --window 1h --allowed-lateness 1m"}) {
+  for (const std::string command : {"fold --key k --quiet 1m", "live --key k --member m=k --ttl 3h",
+                                    "rollup --key k --window 1h --allowed-lateness 1m"}) {
     EXPECT_THAT(RunToEnd(Pleat(command + " --time-zone UTC"), "").err,
                 HasSubstr("--time-zone: needs --time, whose zone it is"));
     EXPECT_THAT(RunToEnd(Pleat(command + " --time-format %F"), "").err,

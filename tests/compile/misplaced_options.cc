@@ -30,5 +30,5 @@ static_assert(MembersOf<pleat::LateOptions>() == 2);
 static_assert(kKnowsAll<pleat::FolderOptions, pleat::ClosingOptions, pleat::LateOptions,
                         pleat::LimitOptions, pleat::LeaseOptions, pleat::MeasureOptions>);
 static_assert(kKnowsAll<pleat::RollupOptions, pleat::RollupLimits, pleat::LeaseOptions>);
-static_assert(kKnowsAll<pleat::WindowOptions, pleat::WindowLimits>);
+static_assert(kKnowsAll<pleat::LiveSetOptions, pleat::LiveSetLimits>);
 static_assert(kKnowsAll<pleat::PresenceOptions, pleat::PresenceLimits>);

@@ -76,8 +76,8 @@ TEST(TheOneDoor, WhateverChangesABookAsksForAnInstant) {
                            "FoldBook",
                            {"AddTo(GapStats& stats)", "Reserve(size_t groups, size_t key_bytes)"}},
                           {"engine/rollup/rollup_book.h", "RollupBook", {}},
-                          {"engine/window/window_book.h", "WindowBook", {}},
-                          {"engine/window/presence_book.h", "PresenceBook", {}}};
+                          {"engine/live/live_set_book.h", "LiveSetBook", {}},
+                          {"engine/live/presence_book.h", "PresenceBook", {}}};
   for (const Place& place : places) {
     const std::vector<std::string> changes = ChangesOf(place.header, place.name);
     EXPECT_GE(changes.size(), 2u) << "is " << place.header << " read at all?";

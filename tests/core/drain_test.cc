@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pleat/folder.h>
+#include <pleat/live_set.h>
 #include <pleat/rollup.h>
-#include <pleat/window.h>
 
 #include "tests/core/key_counter.h"
 #include "tests/support/numbers.h"
@@ -62,7 +62,7 @@ TEST_F(Draining, ClosesWhatIsOpenAndWaitsUntilItIsPopped) {
 }
 
 TEST_F(Draining, AnEngineWithoutEmissionsIsDrainedAtOnce) {
-  LiveWindow<> readers(*engine_, "readers", {.ttl = 1h});
+  LiveSet<> readers(*engine_, "readers", {.ttl = 1h});
   readers.Add("page", {.id = "ann"}, kT0);
   Drain drain(*engine_, After(0s), {.timeout = 0s});
   EXPECT_EQ(drain.Look(After(0s)), DrainState::kDrained);

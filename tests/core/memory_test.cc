@@ -22,7 +22,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pleat/folder.h>
-#include <pleat/window.h>
+#include <pleat/live_set.h>
 
 #include "tests/support/resident.h"
 #include "tests/support/sanitized.h"
@@ -283,15 +283,15 @@ TEST_F(BoundedMemory, ReturnsAfterASpikeOfTenTimesTheKeys) {
 }
 
 // In one series, and in many small ones.
-TEST_F(BoundedMemory, OfAWindowReturnsAfterASpikeOfTenTimesTheMembers) {
+TEST_F(BoundedMemory, OfALiveSetReturnsAfterASpikeOfTenTimesTheMembers) {
   for (const uint64_t series : {uint64_t{1}, uint64_t{100'000}}) {
     engine_ = *Engine::Open({.partitions = 4, .huge_pages = HugePages::kOff});
-    LiveWindow<> window(*engine_, "window", {.ttl = 10s});
+    LiveSet<> live_set(*engine_, "live_set", {.ttl = 10s});
     const auto add = [&](uint64_t from, uint64_t to, Duration after) {
       engine_->Advance(kT0 + after);
       for (uint64_t n = from; n < to; ++n) {
         const std::string id(Name(n));
-        window.Add(Name(n % series), {.id = id}, kT0 + after);
+        live_set.Add(Name(n % series), {.id = id}, kT0 + after);
       }
     };
     constexpr uint64_t kBusy = 25'000;
@@ -301,8 +301,8 @@ TEST_F(BoundedMemory, OfAWindowReturnsAfterASpikeOfTenTimesTheMembers) {
     EXPECT_GT(ResidentBytes(), level + 2 * kSlack);
     add(0, kBusy, 9s);
     engine_->Advance(kT0 + 15s);
-    EXPECT_EQ(window.sizes().members, kBusy);
-    EXPECT_LT(ResidentBytes(), level + level / 2 + kSlack) << window.sizes().bytes << " counted";
+    EXPECT_EQ(live_set.sizes().members, kBusy);
+    EXPECT_LT(ResidentBytes(), level + level / 2 + kSlack) << live_set.sizes().bytes << " counted";
   }
 }
 

@@ -13,10 +13,10 @@
 #include <gtest/gtest.h>
 #include <pleat/collections.h>
 #include <pleat/folder.h>
+#include <pleat/live_set.h>
 #include <pleat/presence.h>
 #include <pleat/rollup.h>
 #include <pleat/snapshot.h>
-#include <pleat/window.h>
 
 #include "tests/support/bytes.h"
 #include "tests/support/check_whole.h"
@@ -443,7 +443,7 @@ TEST(ListCollections, NamesOptionsAndCountsOfEachKind) {
   auto engine = *Engine::Open({.partitions = 2});
   Folder<Number, Tally> b(*engine, "b", {.quiet_period = 1s, .max_wait = kForever});
   Folder<Number, Tally> a(*engine, "a", {.quiet_period = 2s, .max_wait = kForever});
-  LiveWindow<int> window(*engine, "w", {.ttl = 3s});
+  LiveSet<int> live_set(*engine, "w", {.ttl = 3s});
   Presence<> presence(*engine, "p", {.ttl = 4s});
   auto counter = *RollupCounter::Open(*engine, "c", {.windows = {1min}, .allowed_lateness = 5s});
   a.Fold("k", {1}, kT0);
@@ -455,8 +455,8 @@ TEST(ListCollections, NamesOptionsAndCountsOfEachKind) {
   EXPECT_EQ(list.folders[0].ledger.opened, 1u);
   EXPECT_EQ(list.folders[0].sizes.open_groups, 1u);
   EXPECT_EQ(list.folders[1].name, "b");
-  ASSERT_EQ(list.windows.size(), 1u);
-  EXPECT_EQ(list.windows[0].options.ttl, 3s);
+  ASSERT_EQ(list.live_sets.size(), 1u);
+  EXPECT_EQ(list.live_sets[0].options.ttl, 3s);
   ASSERT_EQ(list.presences.size(), 1u);
   EXPECT_EQ(list.presences[0].options.ttl, 4s);
   ASSERT_EQ(list.counters.size(), 1u);

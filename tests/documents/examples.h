@@ -17,12 +17,12 @@
 #include <pleat/engine.h>
 #include <pleat/folder.h>
 #include <pleat/json.h>
+#include <pleat/live_set.h>
 #include <pleat/metrics.h>
 #include <pleat/presence.h>
 #include <pleat/rollup.h>
 #include <pleat/trace.h>
 #include <pleat/wait_pop.h>
-#include <pleat/window.h>
 
 using namespace std::chrono_literals;
 

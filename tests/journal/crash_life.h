@@ -13,10 +13,10 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <pleat/live_set.h>
 #include <pleat/partition.h>
 #include <pleat/rollup.h>
 #include <pleat/stored.h>
-#include <pleat/window.h>
 
 #include "tests/journal/small_service.h"
 #include "tests/support/check_whole.h"
@@ -36,7 +36,7 @@ inline constexpr char kTime = 't';   // goes on, closes what is open, and ends s
 inline constexpr char kLease = 'l';  // of one emission
 inline constexpr char kAck = 'a';    // of the oldest lease that is not acked
 inline constexpr char kPop = 'p';    // of one emission
-inline constexpr char kWindow =
+inline constexpr char kLiveSet =
     'w';  // of four members, two in each partition, which are counted as well
 inline constexpr char kSnapshot = 's';
 
@@ -95,10 +95,10 @@ inline void Append(std::string& text, const Emission<Notes>& e) {
 // One life.
 class Life : public SmallService {
  public:
-  // Without the window that `has_window` says, a life is half as long.
-  explicit Life(bool has_window) : SmallService(kPartitions) {
-    if (!has_window) return;
-    members_.emplace(*engine, "members", WindowOptions{.ttl = 90s, .retention = 200s});
+  // Without the live set that `has_live_set` says, a life is half as long.
+  explicit Life(bool has_live_set) : SmallService(kPartitions) {
+    if (!has_live_set) return;
+    members_.emplace(*engine, "members", LiveSetOptions{.ttl = 90s, .retention = 200s});
     plays_.emplace(*engine, "plays", RollupOptions{.windows = {60s}, .allowed_lateness = 30s});
   }
 
@@ -112,7 +112,7 @@ class Life : public SmallService {
         outside.time += 60s;
         engine->Advance(outside.time);
         break;
-      case kWindow:
+      case kLiveSet:
         outside.arrivals.insert(outside.arrivals.end(), 4, outside.time);
         ReadAll(outside);
         break;
@@ -163,7 +163,7 @@ class Life : public SmallService {
       say(members_->Count(series));
       say(plays_->Accurate(series).amount.sum);
     }
-    const WindowLedger ledger = members_->ledger();
+    const LiveSetLedger ledger = members_->ledger();
     for (const uint64_t column : {ledger.events, ledger.added, ledger.refreshed, ledger.expired,
                                   ledger.live, ledger.changes, MembersMark()}) {
       say(column);
@@ -247,13 +247,13 @@ class Life : public SmallService {
 
   // Likewise. Of two members of a series, one has a TTL of its own and ends at the next tick.
   uint64_t ReadArrivals(const Outside& outside, uint64_t begin, EngineTime at) {
-    std::vector<KeyedEvent<WindowEvent<uint64_t>>> batch;
+    std::vector<KeyedEvent<LiveSetEvent<uint64_t>>> batch;
     std::vector<KeyedEvent<CounterEvent>> counts;
     uint64_t i = begin;
     for (; i < outside.arrivals.size() && outside.arrivals[i] == at; ++i) {
       const std::string& series = Keys()[i % kPartitions];
       const bool is_short = i / kPartitions % 2 == 0;
-      WindowEvent<uint64_t> event{.id = is_short ? "s" : "l", .payload = i};
+      LiveSetEvent<uint64_t> event{.id = is_short ? "s" : "l", .payload = i};
       if (is_short) event.ttl = 45s;
       batch.push_back({series, at, event});
       counts.push_back({series, at, {.delta = 1}});
@@ -283,7 +283,7 @@ class Life : public SmallService {
                             emission.state.numbers.end());
   }
 
-  std::optional<LiveWindow<uint64_t>> members_;
+  std::optional<LiveSet<uint64_t>> members_;
   std::optional<RollupCounter> plays_;
 };
 

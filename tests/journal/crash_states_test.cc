@@ -6,7 +6,7 @@
 // these *states* a new life begins. It has to stand where the newest snapshot stood that was
 // complete, or the one under way; and after the sources have said the rest again, it has to agree
 // with an engine that never stopped: in its ledger, its groups and its emissions, in the members of a
-// live window and in a rollup counter. Each event counts once; and no emission and no lease has a
+// live set and in a rollup counter. Each event counts once; and no emission and no lease has a
 // number that was seen for another one.
 //
 // The next life is cut as well, at each of its calls, and once more when it has handed out all.
@@ -51,7 +51,7 @@ namespace {
 constexpr char kStatesPath[] = "/d";
 
 // What happens before the life that is cut: nothing; or another life, which ended likewise. Without a
-// window, its operations are left out.
+// live set, its operations are left out.
 constexpr std::array<std::string_view, 2> kLivesBefore = {"", "bwtlsbwtl"};
 
 // How many power losses are visited of each cut.
@@ -99,12 +99,12 @@ struct Stand {
 // A story: what came before, and the operations of the life that is cut in its last one.
 class Story {
  public:
-  // Every short life has a window, and of the longest ones those that use it.
+  // Every short life has a live set, and of the longest ones those that use it.
   Story(size_t before, std::string word)
       : before_(kLivesBefore.at(before)),
         word_(std::move(word)),
-        has_window_(word_.size() < 3 || word_.find(kWindow) != std::string::npos) {
-    if (!has_window_) std::erase(before_, kWindow);
+        has_live_set_(word_.size() < 3 || word_.find(kLiveSet) != std::string::npos) {
+    if (!has_live_set_) std::erase(before_, kLiveSet);
     trace_ = "PLEAT_CRASH_CASE=" + std::to_string(before) + ":" + word_ + ":";
   }
 
@@ -129,7 +129,7 @@ class Story {
 
   std::string before_;
   const std::string word_;
-  const bool has_window_;
+  const bool has_live_set_;
   std::string trace_;
   Outside at_birth_;                    // when the life began
   Outside outside_;                     // when it was cut
@@ -147,7 +147,7 @@ class Story {
 constexpr size_t kNoLife = SIZE_MAX;
 
 Stand Story::StandAt(size_t operations) const {
-  Life engine(has_window_);
+  Life engine(has_live_set_);
   Outside outside;
   for (const char each : before_.substr(0, before_.find(kSnapshot))) engine.Do(each, outside);
   if (operations != kNoLife) {
@@ -167,13 +167,13 @@ Stand Story::StandAt(size_t operations) const {
   return stand;
 }
 
-// Nothing without a window, and if the life has let time go on before it read what its sources had said meanwhile: then
-// that comes late.
+// Nothing without a live set, and if the life has let time go on before it read what its sources
+// had said meanwhile: then that comes late.
 std::optional<std::string> Story::MembersOfOneLife() const {
-  if (!has_window_) return std::nullopt;
+  if (!has_live_set_) return std::nullopt;
   const size_t first = word_.find_first_of("btw");
   if (!before_.empty() && first < word_.size() && word_[first] == kTime) return std::nullopt;
-  Life life(has_window_);
+  Life life(has_live_set_);
   Outside outside;
   for (const char each : before_) life.Do(each, outside);
   for (const char each : word_) life.Do(each, outside);
@@ -185,7 +185,7 @@ std::optional<std::string> Story::MembersOfOneLife() const {
 void Story::Tell() {
   FaultyStorage first;
   if (!before_.empty()) {
-    Life life(has_window_);
+    Life life(has_live_set_);
     ASSERT_TRUE(life.Recover(kStatesPath, OnStates(first)).ok());
     for (const char each : before_) life.Do(each, at_birth_);
     at_birth_.finished.clear();
@@ -193,7 +193,7 @@ void Story::Tell() {
   storage_ = first;  // the process was killed
   storage_.Record();
   outside_ = at_birth_;
-  Life life(has_window_);
+  Life life(has_live_set_);
   ASSERT_TRUE(life.Recover(kStatesPath, OnStates(storage_)).ok());
   life.EndLeases(outside_);
   size_t snapshot = kNoLife;  // the newest that is complete
@@ -241,7 +241,7 @@ void Story::CutAt(size_t call, uint64_t bytes, uint64_t most, uint64_t second_cr
 void Story::CutAgain(const FaultyStorage& disk) {
   FaultyStorage storage = disk;
   storage.Record();
-  Life life(has_window_);
+  Life life(has_live_set_);
   ASSERT_TRUE(life.Recover(kStatesPath, OnStates(storage)).ok());
   const size_t calls = storage.calls();
   for (size_t call = 0; call < calls; ++call) {
@@ -253,7 +253,7 @@ void Story::CutAgain(const FaultyStorage& disk) {
   life.LeaseUpTo(100, outside);
   Check(storage, outside);
   ASSERT_TRUE(life.TakeSnapshot().ok());
-  Life last(has_window_);
+  Life last(has_live_set_);
   FaultyStorage after = storage;
   ASSERT_TRUE(last.Recover(kStatesPath, OnStates(after)).ok());
   EXPECT_EQ(last.Look(), life.Look());
@@ -270,7 +270,7 @@ void Story::Check(const FaultyStorage& disk, const Outside& outside) {
   ++visited_;
   if (testing::Test::HasFailure()) return;  // the first one is enough
   FaultyStorage storage = disk;
-  Life life(has_window_);
+  Life life(has_live_set_);
   const absl::StatusOr<Recovered> found = life.Recover(kStatesPath, OnStates(storage));
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(found->passed_over, "");

@@ -79,7 +79,7 @@ std::string AnswersOf(EveryCollection& all) {
   const RollupLedger plays = all.plays().ledger();
   text += "plays: events " + std::to_string(plays.events) + " late " + std::to_string(plays.late) +
           " open " + std::to_string(plays.open) + "\n";
-  const WindowLedger pages = all.pages().ledger();
+  const LiveSetLedger pages = all.pages().ledger();
   text += "pages: events " + std::to_string(pages.events) + " live " + std::to_string(pages.live) +
           " expired " + std::to_string(pages.expired) + "\n";
   const PresenceLedger readers = all.readers().ledger();

@@ -1,5 +1,6 @@
-// Windows, counters and folders that are fed by lines, ended and begun again from a snapshot behind
-// every single line of a log: what comes out, and all that is counted, is as without a restart.
+// Live sets, counters and folders that are fed by lines, ended and begun again from a snapshot
+// behind every single line of a log: what comes out, and all that is counted, is as without a
+// restart.
 #include <fstream>
 #include <memory>
 #include <string>
@@ -11,8 +12,8 @@
 #include <gtest/gtest.h>
 #include <pleat/companion.h>
 #include <pleat/json.h>
+#include <pleat/json_live_set.h>
 #include <pleat/json_rollup.h>
-#include <pleat/json_window.h>
 #include <pleat/snapshot.h>
 
 #include "tests/json/drawn_events.h"
@@ -39,37 +40,37 @@ Spec OptionsFor(const std::string& text) {
 }
 
 // How each kind takes lines, and the lines that it has written since the last look.
-struct Windows {
-  using Spec = WindowSpec;
-  using Collection = JsonWindow;
+struct LiveSets {
+  using Spec = LiveSetSpec;
+  using Collection = JsonLiveSet;
   static constexpr Duration kEvery = 20ms;
 
-  static void Begin(Engine& engine, JsonWindow& window, EngineTime& next, std::string& out) {
-    window.WatchChanges();
-    window.SetOnTime([&](EngineTime now, size_t) {
+  static void Begin(Engine& engine, JsonLiveSet& live_set, EngineTime& next, std::string& out) {
+    live_set.WatchChanges();
+    live_set.SetOnTime([&](EngineTime now, size_t) {
       for (; next <= now; next += kEvery) {
         engine.Advance(next);
-        WriteCounts(window, next, out);
+        WriteCounts(live_set, next, out);
       }
       return next;
     });
   }
-  static size_t Add(JsonWindow& window, JsonLines& lines, EngineTime at, OnUnusualLine unusual) {
-    return window.Add(lines, SIZE_MAX, at, unusual);
+  static size_t Add(JsonLiveSet& live_set, JsonLines& lines, EngineTime at, OnUnusualLine unusual) {
+    return live_set.Add(lines, SIZE_MAX, at, unusual);
   }
-  static void Take(Engine& engine, JsonWindow& window, std::string& out) {
+  static void Take(Engine& engine, JsonLiveSet& live_set, std::string& out) {
     const auto write = [&](std::string_view lines) { out += lines; };
-    EXPECT_TRUE(window.TakeChanges(/*refreshes=*/true, write).ok());
-    WriteCounts(window, engine.now(), out);
-    window.WriteLive(write);
+    EXPECT_TRUE(live_set.TakeChanges(/*refreshes=*/true, write).ok());
+    WriteCounts(live_set, engine.now(), out);
+    live_set.WriteLive(write);
   }
-  static void End(Engine& engine, JsonWindow& window, std::string& out) {
-    Take(engine, window, out);
+  static void End(Engine& engine, JsonLiveSet& live_set, std::string& out) {
+    Take(engine, live_set, out);
   }
-  static void WriteCounts(const JsonWindow& window, EngineTime at, std::string& out) {
+  static void WriteCounts(const JsonLiveSet& live_set, EngineTime at, std::string& out) {
     const auto write = [&](std::string_view lines) { out += lines; };
-    window.WriteCounts(at, {.top = SIZE_MAX, .within = {{"5ms", 5ms}}}, write);
-    window.WriteCounts(at, {.top = 2, .within = {}}, write);
+    live_set.WriteCounts(at, {.top = SIZE_MAX, .within = {{"5ms", 5ms}}}, write);
+    live_set.WriteCounts(at, {.top = 2, .within = {}}, write);
   }
 };
 
@@ -236,8 +237,8 @@ void ExpectNoChangeInDrawnLogs(const std::vector<std::string>& options) {
 
 const std::string kTime = " --time t --time-unit us ";
 
-TEST(JsonRestart, OfAWindowChangesNothingBehindAnyLine) {
-  ExpectNoChangeInDrawnLogs<Windows>({
+TEST(JsonRestart, OfALiveSetChangesNothingBehindAnyLine) {
+  ExpectNoChangeInDrawnLogs<LiveSets>({
       "--key k --member m.a --ttl 30ms",
       "--key k --member m.a --member m.b --ttl 30ms --payload v" + kTime,
       "--key k --member m.a --member m.b --ttl 20ms --payload o --version ver --ttl-path ttl "
@@ -354,21 +355,21 @@ std::string Refusal(const std::string& then, const std::string& now) {
   return std::string(status.message());
 }
 
-TEST(JsonRestart, IsRefusedToAWindowOfAnotherSpecWhichTheMessageNames) {
+TEST(JsonRestart, IsRefusedToALiveSetOfAnotherSpecWhichTheMessageNames) {
   const std::string usual = "--key k --member m --ttl 1s";
-  EXPECT_EQ(Refusal<Windows>(usual, "--key l --member m --ttl 1s"),
+  EXPECT_EQ(Refusal<LiveSets>(usual, "--key l --member m --ttl 1s"),
             "\"lines\": key is l, and k in the snapshot");
-  EXPECT_EQ(Refusal<Windows>(usual, "--key k --key l --member m --ttl 1s"),
+  EXPECT_EQ(Refusal<LiveSets>(usual, "--key k --key l --member m --ttl 1s"),
             "\"lines\": key is k; l, and k in the snapshot");
-  EXPECT_EQ(Refusal<Windows>(usual, "--key k --member n --ttl 1s"),
+  EXPECT_EQ(Refusal<LiveSets>(usual, "--key k --member n --ttl 1s"),
             "\"lines\": member is n, and m in the snapshot");
-  EXPECT_EQ(Refusal<Windows>(usual, "--key k --member m --ttl 2s"),
+  EXPECT_EQ(Refusal<LiveSets>(usual, "--key k --member m --ttl 2s"),
             "\"lines\": ttl is 2s, and 1s in the snapshot");
-  EXPECT_EQ(Refusal<Windows>(usual, usual + " --remove-when g=1"),
+  EXPECT_EQ(Refusal<LiveSets>(usual, usual + " --remove-when g=1"),
             "\"lines\": remove-when is g=1, and absent in the snapshot");
-  EXPECT_EQ(Refusal<Windows>(usual + " --payload p", usual),
+  EXPECT_EQ(Refusal<LiveSets>(usual + " --payload p", usual),
             "\"lines\": payload is absent, and p in the snapshot");
-  EXPECT_EQ(Refusal<Windows>(usual + " --payload p", usual + " --payload q"),
+  EXPECT_EQ(Refusal<LiveSets>(usual + " --payload p", usual + " --payload q"),
             "\"lines\": payload is q, and p in the snapshot");
 }
 
@@ -393,7 +394,7 @@ TEST(Companion, BelongsToOneCollection) {
     void Save(FieldWriter&) const override {}
     void Load(FieldReader&) override {}
   };
-  Service<Windows> program(OptionsFor<WindowSpec>("--key k --member m --ttl 1s"));
+  Service<LiveSets> program(OptionsFor<LiveSetSpec>("--key k --member m --ttl 1s"));
   EXPECT_EQ(SetCompanion(program.engine(), "words", std::make_shared<None>()).message(),
             "there is no collection \"words\"");
   EXPECT_EQ(SetCompanion(program.engine(), "lines", std::make_shared<None>()).message(),

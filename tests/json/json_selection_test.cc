@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <pleat/json.h>
 #include <pleat/json_analysis.h>
+#include <pleat/json_live_set.h>
 #include <pleat/json_rollup.h>
-#include <pleat/json_window.h>
 
 #include "tests/json/drawn_events.h"
 #include "tests/json/json_harness.h"
@@ -242,20 +242,20 @@ std::string Folded(const std::string& options, std::string_view text, LineCounts
          std::to_string(harness.folder().stamps().out_of_order);
 }
 
-std::string InAWindow(const std::string& options, std::string_view text, LineCounts& counts) {
-  const auto spec = SpecFrom<WindowSpec>(options);
+std::string InALiveSet(const std::string& options, std::string_view text, LineCounts& counts) {
+  const auto spec = SpecFrom<LiveSetSpec>(options);
   const auto engine = *Engine::Open(EngineOptionsFor(spec.event));
-  const auto window = *JsonWindow::Open(*engine, "lines", spec);
-  window->WatchChanges();
-  JsonLines lines(window->plan());
+  const auto live_set = *JsonLiveSet::Open(*engine, "lines", spec);
+  live_set->WatchChanges();
+  JsonLines lines(live_set->plan());
   lines.Read(text);
-  while (window->Add(lines, 7, {}, [](const UnusualLine&) { return true; }) > 0) {
+  while (live_set->Add(lines, 7, {}, [](const UnusualLine&) { return true; }) > 0) {
   }
-  counts = window->counts();
+  counts = live_set->counts();
   std::string out = FormatTimestamp(engine->now());
   const auto append = [&](std::string_view written) { out += written; };
-  EXPECT_TRUE(window->TakeChanges(true, append).ok());
-  window->WriteLive(append);
+  EXPECT_TRUE(live_set->TakeChanges(true, append).ok());
+  live_set->WriteLive(append);
   return out;
 }
 
@@ -316,7 +316,8 @@ TEST(JsonSelection, ExcludedLinesAreAsIfTheyWereNotThere) {
                   "--rest last --emission-id") +
           kOnEventTime,
       Folded);
-  ExpectNoTrace(std::string("--key k --member m --ttl 30ms --payload v") + kOnEventTime, InAWindow);
+  ExpectNoTrace(std::string("--key k --member m --ttl 30ms --payload v") + kOnEventTime,
+                InALiveSet);
   ExpectNoTrace(
       std::string("--key k --window 10ms --allowed-lateness 20ms --value n") + kOnEventTime,
       RolledUp);
@@ -326,19 +327,19 @@ TEST(JsonSelection, ExcludedLinesAreAsIfTheyWereNotThere) {
 // A line by itself is counted as one of many.
 TEST(JsonSelection, OneLineByItself) {
   const PaddedLine line(R"({"w":2})");
-  const auto window_spec = SpecFrom<WindowSpec>("--key k --member m --ttl 1s --where w=1");
+  const auto live_set_spec = SpecFrom<LiveSetSpec>("--key k --member m --ttl 1s --where w=1");
   const auto rollup_spec =
       SpecFrom<RollupSpec>("--key k --window 1s --allowed-lateness 1s --where w=1");
   const auto spec = SpecFrom<FoldSpec>("--key k --time t --where w=1");
-  const auto engine = *Engine::Open(EngineOptionsFor(window_spec.event));
-  const auto window = *JsonWindow::Open(*engine, "window", window_spec);
+  const auto engine = *Engine::Open(EngineOptionsFor(live_set_spec.event));
+  const auto live_set = *JsonLiveSet::Open(*engine, "live_set", live_set_spec);
   const auto rollup = *JsonRollup::Open(*engine, "rollup", rollup_spec);
   const auto analyzer = *JsonAnalyzer::Open(spec.event, {});
-  EXPECT_EQ(window->AddLine(line.view(), {}).kind, Kind::kExcluded);
+  EXPECT_EQ(live_set->AddLine(line.view(), {}).kind, Kind::kExcluded);
   EXPECT_EQ(rollup->AddLine(line.view(), {}).kind, Kind::kExcluded);
   EXPECT_EQ(analyzer->AddLine(line.view()).kind, Kind::kExcluded);
   const LineCounts one{.lines = 1, .excluded = 1};
-  EXPECT_EQ(window->counts(), one);
+  EXPECT_EQ(live_set->counts(), one);
   EXPECT_EQ(rollup->counts(), one);
   EXPECT_EQ(analyzer->counts(), one);
 }

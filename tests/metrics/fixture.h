@@ -1,4 +1,4 @@
-// Metrics to be written: three folders, two live windows, two presences and two rollup counters,
+// Metrics to be written: three folders, two live sets, two presences and two rollup counters,
 // one of each with everything; two drivers, a consumer and a watcher.
 #pragma once
 
@@ -45,15 +45,16 @@ class Metrics : public testing::Test {
                     {.collection = "full",
                      .ledger = {.events = 30, .over_limit = 30, .over_byte_limit = 12},
                      .sizes = {}}};
-    WindowLedger window{.events = 9, .added = 7, .late = 2, .expired = 3, .live = 4, .changes = 10};
-    window.causes[IndexOf(Cause::kAdded)] = 7;
-    window.causes[IndexOf(Cause::kExpired)] = 3;
-    windows_ = {{.collection = "readers",
-                 .ledger = window,
-                 .sizes = {.series = 2, .members = 5, .tombstones = 6, .bytes = 789},
-                 .lateness_us = &lateness_,
-                 .own = own_},
-                {.collection = "news"}};
+    LiveSetLedger live_set{
+        .events = 9, .added = 7, .late = 2, .expired = 3, .live = 4, .changes = 10};
+    live_set.causes[IndexOf(Cause::kAdded)] = 7;
+    live_set.causes[IndexOf(Cause::kExpired)] = 3;
+    live_sets_ = {{.collection = "readers",
+                   .ledger = live_set,
+                   .sizes = {.series = 2, .members = 5, .tombstones = 6, .bytes = 789},
+                   .lateness_us = &lateness_,
+                   .own = own_},
+                  {.collection = "news"}};
     PresenceLedger presence{.events = 8, .joined = 5, .unknown = 3, .users = 5, .changes = 6};
     presence.away = 1;
     presence.connections = 7;
@@ -117,7 +118,7 @@ class Metrics : public testing::Test {
                   {.labels = {&labels_[1], 1}, .stats = watcher, .resyncs = watcher.resyncs}};
   }
   std::string Write(MetricsFormat format) const {
-    return WriteMetrics(collections_, format, windows_, presences_, counters_, {}, drivers_,
+    return WriteMetrics(collections_, format, live_sets_, presences_, counters_, {}, drivers_,
                         consumers_);
   }
 
@@ -126,7 +127,7 @@ class Metrics : public testing::Test {
   std::vector<WhatIfRow> rows_;
   const std::vector<OwnMetric> own_ = {{.name = "pages_open", .help = "Open pages.", .value = 8}};
   std::vector<CollectionMetrics> collections_;
-  std::vector<WindowMetrics> windows_;
+  std::vector<LiveSetMetrics> live_sets_;
   std::vector<PresenceMetrics> presences_;
   std::vector<CounterMetrics> counters_;
   const std::vector<MetricLabel> labels_ = {{"service", "feeds"}, {"worker", "3 \"b\"\n\xFF"}};

@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 #include <pleat/checkpoint_store.h>
 #include <pleat/engine.h>
+#include <pleat/live_set.h>
 #include <pleat/presence.h>
 #include <pleat/rollup.h>
-#include <pleat/window.h>
 
 #include "tests/metrics/fixture.h"
 
@@ -141,8 +141,8 @@ TEST_F(Metrics, OfNoCollectionThereIsNothingButTheEnd) {
   EXPECT_EQ(WriteMetrics({}, MetricsFormat::kOpenMetrics), "# EOF\n");
 }
 
-TEST_F(Metrics, OfWindowsAloneThereAreNoFamiliesOfFolders) {
-  const std::string text = WriteMetrics({}, MetricsFormat::kPrometheus, windows_);
+TEST_F(Metrics, OfLiveSetsAloneThereAreNoFamiliesOfFolders) {
+  const std::string text = WriteMetrics({}, MetricsFormat::kPrometheus, live_sets_);
   EXPECT_THAT(text, HasSubstr("pleat_members{"));
   EXPECT_THAT(text, Not(HasSubstr("pleat_open_groups")));
   EXPECT_THAT(text, Not(HasSubstr("pleat_users")));
@@ -153,14 +153,14 @@ TEST_F(Metrics, OfWindowsAloneThereAreNoFamiliesOfFolders) {
 TEST_F(Metrics, AnEndIsCountedByItsCause) {
   const EngineTime noon = FromUnix(12h);
   const auto engine = *Engine::Open({.partitions = 4});
-  LiveWindow<> readers(*engine, "readers", {.ttl = 30s});
+  LiveSet<> readers(*engine, "readers", {.ttl = 30s});
   readers.Add("page", {.id = "ann"}, noon);
   readers.Add("page", {.id = "ben"}, noon + 10s);
   readers.Add("page", {.id = "ben"}, noon + 20s);
   engine->Advance(noon + 20s);
   readers.Remove("page", "nobody");
   engine->Advance(noon + 35s);
-  const WindowMetrics all[] = {
+  const LiveSetMetrics all[] = {
       {.collection = "readers", .ledger = readers.ledger(), .sizes = readers.sizes()}};
   const std::string text = WriteMetrics({}, MetricsFormat::kPrometheus, all);
   for (const char* line : {
@@ -289,7 +289,7 @@ TEST_F(Metrics, DriversAndConsumersHaveTheLabelsOfTheCaller) {
 }
 
 TEST_F(Metrics, WithoutDriversAndConsumersThereAreNoFamiliesOfThem) {
-  const std::string text = WriteMetrics(collections_, MetricsFormat::kPrometheus, windows_);
+  const std::string text = WriteMetrics(collections_, MetricsFormat::kPrometheus, live_sets_);
   EXPECT_THAT(text, Not(HasSubstr("pleat_driver")));
   EXPECT_THAT(text, Not(HasSubstr("pleat_consumer")));
 }

@@ -1,4 +1,4 @@
-// The time of an engine, as the models of windows and of presence know it, and what both say of
+// The time of an engine, as the models of live sets and of presence know it, and what both say of
 // deadlines and of names. See "Time" in semantics.md.
 #pragma once
 

@@ -4,7 +4,7 @@
 // and the ledger. A restart in the midst changes none of these, and a watcher either goes on or is told
 // that it has missed changes.
 //
-// As in window_episode.h, any part of the list is a valid episode too. So an operation names no
+// As in live_set_episode.h, any part of the list is a valid episode too. So an operation names no
 // generation, but says which one it means; and watchers come and go by number.
 #pragma once
 

@@ -13,7 +13,7 @@
 #include <pleat/presence_user.h>
 #include <pleat/time.h>
 
-#include "tests/model/window_words.h"
+#include "tests/model/live_set_words.h"
 
 namespace pleat::inline v0_1 {
 

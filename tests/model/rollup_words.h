@@ -18,8 +18,8 @@
 #include <pleat/rollup_stats.h>
 #include <pleat/time.h>
 
+#include "tests/model/live_set_words.h"
 #include "tests/model/rollup_model.h"
-#include "tests/model/window_words.h"
 
 namespace pleat::inline v0_1 {
 

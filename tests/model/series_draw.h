@@ -1,4 +1,4 @@
-// What the episodes of windows and of presence draw alike: names, and how times are shown.
+// What the episodes of live sets and of presence draw alike: names, and how times are shown.
 #pragma once
 
 #include <cstddef>

@@ -13,10 +13,10 @@
 #include <gtest/gtest.h>
 #include <pleat/presence.h>
 
-#include "engine/window/presence_book.h"
+#include "engine/live/presence_book.h"
+#include "tests/live/book_home.h"
 #include "tests/support/seeds.h"
 #include "tests/support/start.h"
-#include "tests/window/book_home.h"
 
 namespace pleat::inline v0_1 {
 namespace {

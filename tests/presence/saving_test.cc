@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <pleat/presence.h>
 
-#include "engine/window/presence_book.h"
-#include "tests/window/drawn_feed.h"
+#include "engine/live/presence_book.h"
+#include "tests/live/drawn_feed.h"
 
 namespace pleat::inline v0_1 {
 namespace {

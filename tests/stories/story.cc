@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "tests/cli/run_pleat.h"
+#include "tests/model/plain_live_set_options.h"
 #include "tests/model/plain_options.h"
 #include "tests/model/plain_rollup_options.h"
-#include "tests/model/plain_window_options.h"
 
 namespace pleat::cli {
 namespace {
@@ -54,7 +54,7 @@ class Reader {
     if (line.starts_with("... ")) return common_ = rest("... "), true;
     if (line.starts_with("=== ")) return Begin(rest("=== "));
     if (stories_.empty()) return false;
-    for (const std::string command : {"fold", "window", "rollup"}) {
+    for (const std::string command : {"fold", "live", "rollup"}) {
       const std::string mark = "$ pleat " + command + ' ';
       if (line.starts_with(mark)) return AddRun(command, rest(mark));
     }
@@ -162,10 +162,10 @@ void TellFoldModel(const StoryRun& run, const std::string& stats) {
   EXPECT_TRUE(model.ledger().Balances());
 }
 
-void TellWindowModel(const StoryRun& run, const std::string& stats) {
-  const PlainWindowCall call = ReadPlainWindowOptions(WordsOf(run.options));
+void TellLiveSetModel(const StoryRun& run, const std::string& stats) {
+  const PlainLiveSetCall call = ReadPlainLiveSetOptions(WordsOf(run.options));
   ASSERT_EQ(call.unknown, "");
-  WindowLinesModel model(call.options);
+  LiveSetLinesModel model(call.options);
   TellLines(model, [](std::string&) {}, run, stats);
 }
 
@@ -179,7 +179,7 @@ void TellRollupModel(const StoryRun& run, const std::string& stats) {
 void TellModel(const StoryRun& run, const std::string& stats) {
   SCOPED_TRACE("the model");
   if (run.command == "fold") return TellFoldModel(run, stats);
-  if (run.command == "window") return TellWindowModel(run, stats);
+  if (run.command == "live") return TellLiveSetModel(run, stats);
   TellRollupModel(run, stats);
 }
 

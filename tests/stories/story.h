@@ -1,6 +1,7 @@
-// Stories of `pleat fold`, `pleat window` and `pleat rollup`: a command, the lines that it reads and those that it writes.
-// README.md says how they are written down. Each is told to the program and to the plain model of tests/model, which shares no code with
-// it; both must write the same bytes and count the same.
+// Stories of `pleat fold`, `pleat live` and `pleat rollup`: a command, the lines that it reads and
+// those that it writes. README.md says how they are written down. Each is told to the program and
+// to the plain model of tests/model, which shares no code with it; both must write the same bytes
+// and count the same.
 #pragma once
 
 #include <map>
@@ -17,7 +18,7 @@ struct StoryLine {
 
 // One run of the program.
 struct StoryRun {
-  std::string command;  // fold, window or rollup
+  std::string command;  // fold, live or rollup
   std::string options;  // the words that follow it
   std::vector<StoryLine> lines;
   std::string out = "";                      // all that comes out

@@ -24,8 +24,8 @@ const Names kPlainHeaders = {"pleat/alarm.h",
                              "pleat/any_collection.h",
                              "pleat/any_feed.h",
                              "pleat/any_folder.h",
+                             "pleat/any_live_set.h",
                              "pleat/any_presence.h",
-                             "pleat/any_window.h",
                              "pleat/batch.h",
                              "pleat/change.h",
                              "pleat/checkpoint_store.h",
@@ -42,6 +42,8 @@ const Names kPlainHeaders = {"pleat/alarm.h",
                              "pleat/gap_stats.h",
                              "pleat/histogram.h",
                              "pleat/lease.h",
+                             "pleat/live_set_options.h",
+                             "pleat/live_set_stats.h",
                              "pleat/metrics.h",
                              "pleat/options.h",
                              "pleat/outcome.h",
@@ -59,9 +61,7 @@ const Names kPlainHeaders = {"pleat/alarm.h",
                              "pleat/stored.h",
                              "pleat/time.h",
                              "pleat/trace.h",
-                             "pleat/what_if.h",
-                             "pleat/window_options.h",
-                             "pleat/window_stats.h"};
+                             "pleat/what_if.h"};
 
 // What the files below `folder` may include of our own: prefixes of the path as written, but for
 // those that begin with one of `refused`.
@@ -77,14 +77,14 @@ const std::vector<Edge>& Edges() {
         {"engine/outbox/", {"engine/outbox/", "engine/table/", "engine/base/"}},
         {"engine/fold/", {"engine/fold/", "engine/outbox/", "engine/table/", "engine/base/"}},
         {"engine/what_if/", {"engine/what_if/", "engine/table/", "engine/base/"}},
-        {"engine/window/", {"engine/window/", "engine/table/", "engine/base/"}},
+        {"engine/live/", {"engine/live/", "engine/table/", "engine/base/"}},
         {"engine/rollup/", {"engine/rollup/", "engine/outbox/", "engine/table/", "engine/base/"}},
         {"engine/metrics/", {"engine/metrics/", "engine/base/utf8.h"}},
         {"engine/journal/",
          {"engine/journal/", "engine/base/", "pleat/journal.h", "pleat/journal_care.h"}},
         {"engine/core/",
          {"engine/core/", "engine/partition/", "engine/journal/", "engine/fold/", "engine/outbox/",
-          "engine/rollup/", "engine/window/", "engine/table/", "engine/base/", "pleat/rollup.h"}},
+          "engine/rollup/", "engine/live/", "engine/table/", "engine/base/", "pleat/rollup.h"}},
     };
     for (Edge& edge : all)
       edge.own.insert(edge.own.end(), kPlainHeaders.begin(), kPlainHeaders.end());
@@ -96,7 +96,7 @@ const std::vector<Edge>& Edges() {
         {"engine/table/",
          {"engine/table/", "engine/base/", "pleat/partition.h", "pleat/stored.h", "pleat/time.h"}});
     all.push_back(
-        {"engine/window/", {"engine/window/", "engine/table/", "engine/base/", "pleat/time.h"}});
+        {"engine/live/", {"engine/live/", "engine/table/", "engine/base/", "pleat/time.h"}});
     all.push_back({"engine/timer/", {"engine/timer/", "engine/base/", "pleat/time.h"}});
     all.push_back(
         {"engine/partition/",
@@ -108,7 +108,7 @@ const std::vector<Edge>& Edges() {
                     "engine/base/utf8.h", "pleat/"}});
     all.push_back({"engine/asio/", {"engine/asio/", "engine/base/check.h", "pleat/"}});
     // Commands share tools/pleat and do not see each other; only main.cc sees them all.
-    const Names commands = {"tools/pleat/fold/", "tools/pleat/analyze/", "tools/pleat/window/",
+    const Names commands = {"tools/pleat/fold/", "tools/pleat/analyze/", "tools/pleat/live/",
                             "tools/pleat/rollup/", "tools/pleat/journal/"};
     for (const std::string_view command : commands) {
       Names others = commands;
@@ -132,9 +132,9 @@ struct Door {
 };
 
 const std::vector<Door>& Doors() {
-  static const Names kPure = {"engine/table/",  "engine/timer/",     "engine/outbox/",
-                              "engine/fold/",   "engine/partition/", "engine/rollup/",
-                              "engine/window/", "include/pleat/"};
+  static const Names kPure = {"engine/table/", "engine/timer/",     "engine/outbox/",
+                              "engine/fold/",  "engine/partition/", "engine/rollup/",
+                              "engine/live/",  "include/pleat/"};
   static const std::vector<Door> doors = {
       {"simdjson", {"engine/json/fast_tokenizer.cc"}, {}},
       {"boost/asio",

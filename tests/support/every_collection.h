@@ -22,10 +22,10 @@
 #include <pleat/gap_stats.h>
 #include <pleat/json.h>
 #include <pleat/json_spec.h>
+#include <pleat/live_set.h>
 #include <pleat/presence.h>
 #include <pleat/rollup.h>
 #include <pleat/snapshot.h>
-#include <pleat/window.h>
 
 #include "tests/support/bytes.h"
 #include "tests/support/check_whole.h"
@@ -72,14 +72,14 @@ class EveryCollection {
       : choice_(choice),
         engine_(Engine::Open(EngineOf(choice)).value()),
         sales_(*engine_, "sales", FolderOf(choice), RulesOf(choice)),
-        pages_(*engine_, "pages", WindowOf(choice)),
+        pages_(*engine_, "pages", LiveSetOf(choice)),
         readers_(*engine_, "readers", {.ttl = std::chrono::seconds(75)}),
         plays_(*engine_, "plays", RollupOf(choice)),
         lines_(JsonFolder::Open(*engine_, "lines", SpecOf(choice)).value()) {}
 
   Engine& engine() { return *engine_; }
   Folder<Sale, Sales>& sales() { return sales_; }
-  LiveWindow<std::string>& pages() { return pages_; }
+  LiveSet<std::string>& pages() { return pages_; }
   Presence<std::string>& readers() { return readers_; }
   RollupCounter& plays() { return plays_; }
   JsonFolder& lines() { return *lines_; }
@@ -172,9 +172,9 @@ class EveryCollection {
     };
     return rules;
   }
-  static WindowOptions WindowOf(const LifeChoice& choice) {
+  static LiveSetOptions LiveSetOf(const LifeChoice& choice) {
     using std::chrono_literals::operator""s;
-    WindowOptions options{.ttl = 60s};
+    LiveSetOptions options{.ttl = 60s};
     if (choice.rich) options.retention = 100s;
     return options;
   }
@@ -309,7 +309,7 @@ class EveryCollection {
   const LifeChoice choice_;
   const std::unique_ptr<Engine> engine_;
   Folder<Sale, Sales> sales_;
-  LiveWindow<std::string> pages_;
+  LiveSet<std::string> pages_;
   Presence<std::string> readers_;
   RollupCounter plays_;
   std::unique_ptr<JsonFolder> lines_;

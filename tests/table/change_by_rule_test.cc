@@ -13,9 +13,9 @@
 #include <pleat/stored.h>
 
 #include "engine/fold/group_table.h"
+#include "engine/live/series_table.h"
 #include "engine/rollup/counter_table.h"
 #include "engine/table/place_images.h"
-#include "engine/window/series_table.h"
 
 namespace pleat {
 namespace {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <pleat/live_set.h>
 #include <pleat/partition.h>
-#include <pleat/window.h>
 
 #include "tests/support/start.h"
 
@@ -22,15 +22,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A window in which series of two partitions became non-empty at the same positions: a batch takes
-// its positions at once, and then comes to one partition after the other. Example: a batch has 0 to
+// A live set in which series of two partitions became non-empty at the same positions: a batch
+// takes its positions at once, and then comes to one partition after the other. Example: a batch
+// has 0 to
 // 255. Before it comes to the last partition, an event there takes 256. So what the batch adds there
 // counts on from 257; and 257 is what the next event takes, in any other partition.
 class EqualPositions {
  public:
-  EqualPositions() { window_.Watch(kAll, counts_); }
+  EqualPositions() { live_set_.Watch(kAll, counts_); }
 
-  LiveWindow<>& window() { return window_; }
+  LiveSet<>& live_set() { return live_set_; }
   void Add(size_t series) {
     for (; series > 0; --series) AddTo(0);
   }
@@ -60,11 +61,11 @@ class EqualPositions {
     return name;
   }
   void AddTo(int partition) {
-    ASSERT_EQ(window_.Add(NewName(partition), {.id = "ann"}, kT0), WindowOutcome::kAdded);
+    ASSERT_EQ(live_set_.Add(NewName(partition), {.id = "ann"}, kT0), LiveSetOutcome::kAdded);
   }
 
   std::unique_ptr<Engine> engine_ = *Engine::Open({.partitions = kPartitions});
-  LiveWindow<> window_{*engine_, "window", {.ttl = 1min}};
+  LiveSet<> live_set_{*engine_, "live_set", {.ttl = 1min}};
   std::vector<SeriesCount> counts_;
   size_t names_ = 0;
   std::array<Stop, kPartitions> stops_;
@@ -78,16 +79,16 @@ void EqualPositions::AddPairs() {
   for (size_t i = 0; i < kPartitions * kOfEach; ++i) {
     names.push_back(NewName(static_cast<int>(i % kPartitions)));
   }
-  std::vector<KeyedEvent<WindowEvent<NoPayload>>> batch;
+  std::vector<KeyedEvent<LiveSetEvent<NoPayload>>> batch;
   for (const std::string& name : names) batch.push_back({name, kT0, {.id = "ann"}});
-  AnyWindow any = window_.any();
+  AnyLiveSet any = live_set_.any();
   for (int i = 0; i < kPartitions; ++i) {
     Stop& stop = stops_[static_cast<size_t>(i)];
     stop.owner = this;
     stop.partition = i;
     any.AddListener(stop, {.name = names[static_cast<size_t>(i)]});
   }
-  std::thread adds([&] { window_.AddBatch(batch); });
+  std::thread adds([&] { live_set_.AddBatch(batch); });
   const int first = stopped_in_.get_future().get();
   AddTo((first + kPartitions / 2) % kPartitions);  // a batch holds three partitions at most
   may_go_on_.set_value();
@@ -104,11 +105,11 @@ TEST(AllSeriesThreads, OfTwoThatBeganAtOnePositionBothAreShownInOneOrder) {
   stage.AddPairs();
   stage.Add(kKept - 33);
   std::vector<std::string> shown;
-  stage.window().any().AllSeries(
+  stage.live_set().any().AllSeries(
       kT0, [&](std::string_view series, size_t) { shown.emplace_back(series); });
   EXPECT_EQ(shown.size(), 2 * kKept);
   std::vector<std::string> top;  // all counts are equal
-  for (const SeriesCount& each : stage.window().TopSeries(2 * kKept)) top.push_back(each.series);
+  for (const SeriesCount& each : stage.live_set().TopSeries(2 * kKept)) top.push_back(each.series);
   EXPECT_TRUE(shown == top);
 }
 

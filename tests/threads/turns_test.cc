@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 #include <pleat/folder.h>
-#include <pleat/window.h>
+#include <pleat/live_set.h>
 
 #include "engine/core/engine_core.h"
 
@@ -144,7 +144,7 @@ class DueVisit : public testing::Test, protected ChangeListener {
   }
 
   const std::unique_ptr<Engine> engine_ = *Engine::Open({.partitions = 1});
-  LiveWindow<> window_{*engine_, "w", {.ttl = 5s}};
+  LiveSet<> live_set_{*engine_, "w", {.ttl = 5s}};
   std::atomic<bool> ending_ = false;
 };
 
@@ -153,14 +153,14 @@ TEST_F(DueVisit, LetsAReadComeBetween) {
   engine_->Advance(begin);
   for (uint64_t i = 0; i < kMembers; ++i) {
     const std::string id = std::to_string(i);
-    window_.Add("s", {.id = id}, begin);
+    live_set_.Add("s", {.id = id}, begin);
   }
-  AnyWindow any = window_.any();
+  AnyLiveSet any = live_set_.any();
   any.AddListener(*this, {.name = "s"});
   uint64_t left = 0;
   std::thread reader([&] {
     while (!ending_) std::this_thread::yield();
-    left = window_.ledger().live;
+    left = live_set_.ledger().live;
   });
   engine_->Advance(begin + 5s);
   reader.join();

@@ -1,4 +1,4 @@
-// Readers of a live window's changes while other threads change it and move its time.
+// Readers of a live set's changes while other threads change it and move its time.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -9,11 +9,11 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <pleat/window.h>
+#include <pleat/live_set.h>
 
+#include "tests/live/member_copy.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/start.h"
-#include "tests/window/member_copy.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -22,11 +22,11 @@ constexpr int kWriters = 2;
 constexpr int kCalls = kSanitized ? 4'000 : 20'000;
 
 // Whether time ends a member, or it is replaced or removed, the copy that a reader makes of a
-// snapshot and the changes fits at every change, and is that of the window in the end.
-TEST(WatchingThreads, EveryCopyFitsToTheChangesAndIsThatOfTheWindowInTheEnd) {
+// snapshot and the changes fits at every change, and is that of the live set in the end.
+TEST(WatchingThreads, EveryCopyFitsToTheChangesAndIsThatOfTheLiveSetInTheEnd) {
   auto engine = *Engine::Open({.partitions = 3, .huge_pages = HugePages::kOff});
-  LiveWindow<int> window(
-      *engine, "window",
+  LiveSet<int> live_set(
+      *engine, "live_set",
       {.ttl = Duration{3'000}, .refresh = Refresh::kReplace, .max_changes = 3 * 200});
   engine->Advance(kT0);
   std::atomic<int> writing = kWriters;
@@ -39,9 +39,9 @@ TEST(WatchingThreads, EveryCopyFitsToTheChangesAndIsThatOfTheWindowInTheEnd) {
       const EngineTime now = kT0 + Duration{clock.fetch_add(10)};
       if (random() % 8 == 0) engine->Advance(now);
       if (random() % 8 == 0) {
-        window.Remove(series, id);
+        live_set.Remove(series, id);
       } else {
-        window.Add(series, {.id = id, .payload = static_cast<int>(random() % 2)}, now);
+        live_set.Add(series, {.id = id, .payload = static_cast<int>(random() % 2)}, now);
       }
     }
     --writing;
@@ -54,17 +54,17 @@ TEST(WatchingThreads, EveryCopyFitsToTheChangesAndIsThatOfTheWindowInTheEnd) {
     for (bool is_last = false; !is_last;) {
       is_last = writing == 0;
       changes.clear();
-      const ReadChanges what = window.Read(scope, cursor, is_last ? SIZE_MAX : 64, changes);
+      const ReadChanges what = live_set.Read(scope, cursor, is_last ? SIZE_MAX : 64, changes);
       for (const auto& change : changes) ASSERT_EQ(copy.Apply(scope, change), "");
       if (what != ReadChanges::kResync) continue;
       std::vector<LiveMember<int>> members;
-      cursor = window.Watch(series, members);
+      cursor = live_set.Watch(series, members);
       copy.Begin(cursor);
       for (const auto& member : members) copy.AddLive(series, member);
       is_last = false;
     }
     MemberCopy::Members live;
-    for (const auto& member : window.List(series)) {
+    for (const auto& member : live_set.List(series)) {
       live[member.id] = {member.stamp, member.payload};
     }
     EXPECT_EQ(copy.members(series), live);
@@ -78,15 +78,15 @@ TEST(WatchingThreads, EveryCopyFitsToTheChangesAndIsThatOfTheWindowInTheEnd) {
 // With Refresh::kReplace each event of a live member ends it and adds it again.
 TEST(WatchingThreads, AReaderSeesNoneOfTheChangesOfACallOrAll) {
   auto engine = *Engine::Open({.partitions = 2, .huge_pages = HugePages::kOff});
-  LiveWindow<> window(*engine, "window", {.ttl = kForever, .refresh = Refresh::kReplace});
+  LiveSet<> live_set(*engine, "live_set", {.ttl = kForever, .refresh = Refresh::kReplace});
   const WatchScope all{.name = "", .is_prefix = true};
   std::vector<SeriesCount> snapshot;
-  ChangeCursor cursor = window.Watch(all, snapshot);
+  ChangeCursor cursor = live_set.Watch(all, snapshot);
   std::atomic<bool> writing = true;
   std::thread writer([&] {
     for (int i = 0; i < kCalls; ++i) {
       const std::string series = std::to_string(i % 3);
-      window.Add(series, {.id = "ann"}, kT0 + Duration{i});
+      live_set.Add(series, {.id = "ann"}, kT0 + Duration{i});
     }
     writing = false;
   });
@@ -95,7 +95,7 @@ TEST(WatchingThreads, AReaderSeesNoneOfTheChangesOfACallOrAll) {
   for (bool is_last = false; !is_last;) {
     is_last = !writing;
     changes.clear();
-    ASSERT_EQ(window.Read(all, cursor, SIZE_MAX, changes), ReadChanges::kAll);
+    ASSERT_EQ(live_set.Read(all, cursor, SIZE_MAX, changes), ReadChanges::kAll);
     for (size_t i = 0; i < changes.size(); ++i) {
       if (changes[i].cause != Cause::kReplaced) continue;
       ++replaced;

@@ -21,10 +21,10 @@
 #include "tools/pleat/fold/fold_flags.h"
 #include "tools/pleat/interrupt.h"
 #include "tools/pleat/journal/journal_command.h"
+#include "tools/pleat/live/live_set_command.h"
+#include "tools/pleat/live/live_set_flags.h"
 #include "tools/pleat/rollup/rollup_command.h"
 #include "tools/pleat/rollup/rollup_flags.h"
-#include "tools/pleat/window/window_command.h"
-#include "tools/pleat/window/window_flags.h"
 
 namespace pleat::cli {
 namespace {
@@ -62,10 +62,10 @@ constexpr Subcommand kSubcommands[] = {
      FoldMain,
      FlagsOf<FoldOptions, FoldFlags>,
      {}},
-    {"window",
+    {"live",
      "says who is live in each series, and when that ends",
-     WindowMain,
-     FlagsOf<WindowRunOptions, WindowFlags>,
+     LiveSetMain,
+     FlagsOf<LiveSetRunOptions, LiveSetFlags>,
      {}},
     {"rollup",
      "counts by key and by window of time, once and for all",
@@ -175,8 +175,8 @@ void OccupyStandardDescriptors() {
   }
 }
 
-// --version alone, or anywhere if the command has no option of that name: to a window it is the path of
-// a member's version.
+// --version alone, or anywhere if the command has no option of that name: to `pleat live` it is the
+// path of a member's version.
 bool AsksForVersion(const Subcommand& command, std::span<const char* const> arguments) {
   constexpr std::string_view kVersionFlag = "--version";
   const std::vector<Flag> flags = command.flags();

@@ -30,7 +30,7 @@ absl::StatusOr<RunNote> RunNote::Parse(std::string_view text) {
   }
   RunNote note;
   in(note);
-  if (!in.done()) return absl::DataLossError("was not written by pleat fold, window or rollup");
+  if (!in.done()) return absl::DataLossError("was not written by pleat fold, live or rollup");
   return note;
 }
 

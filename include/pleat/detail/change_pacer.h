@@ -1,5 +1,5 @@
 // ChangePacer: passes changes on up to a rate, and above it counts. An implementation detail of
-// asio_watcher.h; docs/semantics-windows.md has the rule.
+// asio_watcher.h; docs/semantics-live-sets.md has the rule.
 //
 // The pacer sees the order of the changes and their instants, nothing else: what comes out, and in
 // which order, depends on neither clocks nor on how many changes are added at a time.

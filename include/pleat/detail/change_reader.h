@@ -42,7 +42,7 @@ class PLEAT_EXPORT ChangeReader {
   static boost::system::error_code ErrorOf(ReadChanges read) noexcept;
 };
 
-// `Source` is a LiveWindow, or has the same Watch(), Read() and any().
+// `Source` is a LiveSet, or has the same Watch(), Read() and any().
 template <class Source>
 class ChangeReaderOf final : public ChangeReader {
  public:

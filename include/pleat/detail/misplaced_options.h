@@ -19,11 +19,11 @@
 #include <vector>
 
 #include <pleat/export.h>
+#include <pleat/live_set_options.h>
 #include <pleat/options.h>
 #include <pleat/presence_options.h>
 #include <pleat/rollup_options.h>
 #include <pleat/time.h>
-#include <pleat/window_options.h>
 
 namespace pleat::inline v0_1 {
 namespace detail {
@@ -99,14 +99,14 @@ struct Misplaced<RollupOptions> {
 };
 
 template <>
-struct Misplaced<WindowOptions> {
+struct Misplaced<LiveSetOptions> {
   Duration ttl{}, retention{};
   Refresh refresh = {};
   size_t max_changes = 0;
-  WindowLimits limits = {};
+  LiveSetLimits limits = {};
 
   size_t max_series = 0, max_members = 0, max_per_series = 0, max_bytes = 0;
-  OnWindowLimit on_limit = {};
+  OnLiveSetLimit on_limit = {};
 };
 
 template <>

@@ -1,4 +1,4 @@
-// PayloadOps for a type of payload, and typed copies of what a collection shows. For window.h and
+// PayloadOps for a type of payload, and typed copies of what a collection shows. For live_set.h and
 // presence.h; nothing here is called by users.
 #pragma once
 
@@ -11,11 +11,11 @@
 #include <type_traits>
 #include <vector>
 
-#include <pleat/any_window.h>
+#include <pleat/any_live_set.h>
 #include <pleat/change.h>
 #include <pleat/export.h>
+#include <pleat/live_set_member.h>
 #include <pleat/stored.h>
-#include <pleat/window_member.h>
 
 namespace pleat::inline v0_1 {
 namespace detail {
@@ -45,7 +45,7 @@ void AddStored(PayloadOps& ops) noexcept {
 
 template <class Payload>
 PayloadOps PayloadOpsFor() noexcept {
-  using Event = WindowEvent<Payload>;
+  using Event = LiveSetEvent<Payload>;
   static_assert(std::is_standard_layout_v<Event>, "the payload has to be of standard layout");
   static_assert(alignof(Payload) <= 8, "the payload may be aligned to at most 8 bytes");
   static_assert(offsetof(Event, id) == offsetof(AnyMember, id) &&

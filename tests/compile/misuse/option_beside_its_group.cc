@@ -1,9 +1,9 @@
 // Options that belong together are in a group, such as `limits`. One that stands beside its group is
 // named as such, whatever is opened, and so is a window in place of a list of windows.
 #include <pleat/folder.h>
+#include <pleat/live_set.h>
 #include <pleat/presence.h>
 #include <pleat/rollup.h>
-#include <pleat/window.h>
 
 #ifndef MISUSE
 #define MISUSE 0
@@ -51,7 +51,7 @@ pleat::RollupCounter MakeCounter(pleat::Engine& engine) {
 #endif
 }
 
-pleat::LiveWindow<> MakeWindow(pleat::Engine& engine) {
+pleat::LiveSet<> MakeLiveSet(pleat::Engine& engine) {
 #if MISUSE == 6
   return {engine, "w", {.ttl = 5min, .max_per_series = 1'000}};
 #else

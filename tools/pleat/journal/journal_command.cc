@@ -38,7 +38,7 @@ constexpr std::string_view kJournalNotes = R"(
 show reads the beginning of each file, check all of it. state is new, ok,
   damaged, or locked: a process has the directory, which does not hinder reading
   it.
-  groups are the open groups of folders, the members of windows, the users of
+  groups are the open groups of folders, the members of live sets, the users of
   presences and the counters of rollups.
 A directory whose snapshot is gone, or damaged at its beginning, has nothing to
   save: put snapshot-N back from a backup, or begin anew with another directory.

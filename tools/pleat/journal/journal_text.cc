@@ -54,7 +54,7 @@ std::string_view StateOf(const JournalReport& report, Owner owner) {
 
 // "fold" has groups, and so on.
 std::string_view EntryOf(std::string_view kind) {
-  if (kind == "window") return "member";
+  if (kind == "live_set") return "member";
   if (kind == "presence") return "user";
   return kind == "rollup" ? "counter" : "open group";
 }

@@ -1,0 +1,195 @@
+// A PresenceBook as bytes: time and numbers, the ledger; series with users, and users; series with
+// connections, and connections. The order of a user's connections follows from their keys.
+#include <vector>
+
+#include <pleat/options.h>
+
+#include "engine/base/check.h"
+#include "engine/live/member_groups.h"
+#include "engine/live/presence_book.h"
+#include "engine/live/series_loader.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+template <class Fields, class Ledger>
+void PresenceLedgerFields(Fields& fields, Ledger& l) {
+  fields(l.events, l.joined, l.returned, l.connected, l.reconnected, l.refreshed, l.updated,
+         l.unchanged, l.disconnected, l.left, l.unknown, l.superseded, l.late, l.future,
+         l.over_limit, l.timed_out, l.went_away, l.left_away, l.opened, l.expired, l.users, l.away,
+         l.connections, l.changes, l.causes);
+}
+
+}  // namespace
+
+bool PresenceBook::BeginSave(FieldWriter& out) {
+  PLEAT_CHECK(ops_.stored());
+  const uint64_t positions = last_position_ + 1;
+  SaveHead(seen_, positions, out);
+  out.PutNumber(generations_);
+  PresenceLedgerFields(out, ledger_);
+  const StoredKeys keys(seen_, positions);
+  for (Level* level : {&users_, &connections_}) {
+    out.PutNumber(level->series.size());
+    out.PutNumber(level->members.size());
+    level->BeginSave(keys);
+  }
+  return true;
+}
+
+// Users name their series, and connections their users, by numbers that are known by then.
+bool PresenceBook::SaveNext(FieldWriter& out) {
+  if (users_.series.SaveNext(out) || users_.members.SaveNext(out, users_.series.numbers()) ||
+      connections_.series.SaveNext(out) ||
+      connections_.members.SaveNext(out, users_.members.numbers())) {
+    return true;
+  }
+  EndSave();
+  return false;
+}
+
+void PresenceBook::EndSave() noexcept {
+  users_.EndSave();
+  connections_.EndSave();
+}
+
+// --- Loaded
+
+struct PresenceBook::Loader {
+  struct User {
+    uint32_t number;
+    bool is_larger;  // the form of the sequence of the connections
+  };
+
+  const StoredKeys keys;
+  SeriesLoader users;
+  SeriesLoader connections;
+  std::vector<User> all;        // in the order in which they were saved
+  MemberGroups by_user;         // connections
+  std::vector<uint32_t> homes;  // by the number of a series of users, that of its connections here
+};
+
+void PresenceBook::Load(FieldReader& in, const Instant&) {
+  uint64_t positions = 0;
+  in.Expect(ops_.stored());
+  LoadHead(in, seen_, positions);
+  last_position_ = positions - 1;
+  generations_ = in.Number();
+  in.Expect(generations_ <= kGenerationsMax);
+  PresenceLedgerFields(in, ledger_);
+  const size_t series = in.Count();
+  const size_t users = in.Count();
+  const size_t homes = in.Count();
+  const size_t connections = in.Count();
+  Loader loader{.keys = StoredKeys(seen_, positions),
+                .users = SeriesLoader(users_.series),
+                .connections = SeriesLoader(connections_.series),
+                .all = {},
+                .by_user = {},
+                .homes = {}};
+  LoadUsers(in, series, users, loader);
+  LoadConnections(in, homes, connections, loader);
+  LinkConnections(in, loader);
+  if (!in.ok()) return;
+  size_t away = 0;
+  for (size_t i = 0; i < loader.users.size(); ++i) {
+    away += users_.series.at(loader.users.number(i)).retained;
+  }
+  in.Expect(ledger_.users == users && ledger_.away == away && ledger_.connections == connections &&
+            ledger_.Balances());
+}
+
+void PresenceBook::LoadUsers(FieldReader& in, size_t series, size_t users, Loader& loader) {
+  for (; series > 0 && in.ok(); --series) {
+    loader.users.LoadSeries(in, hash_key_, loader.keys);
+    if (in.ok()) in.Expect(loader.users.IsOfLiveSet(loader.users.size() - 1));
+  }
+  loader.users.BeginMembers(in, users);
+  for (; users > 0 && in.ok(); --users) LoadUser(in, loader);
+  loader.users.End(in, seen_);
+}
+
+void PresenceBook::LoadUser(FieldReader& in, Loader& loader) {
+  size_t i = 0;
+  const uint32_t series = loader.users.ReadSeries(in, i);
+  if (!in.ok()) return;
+  const uint32_t user = users_.members.Load(in, series, users_.series.at(series).hash, loader.keys);
+  const uint64_t connections = in.Number();
+  in.Expect(connections < kNone);
+  if (!in.ok()) return;
+  loader.by_user.AddGroup(static_cast<uint32_t>(connections));
+  loader.all.push_back({user, sequences_.LoadForm(static_cast<size_t>(connections), in)});
+  in.Expect(!users_.members.at(user).has_extra);
+  loader.users.Add(in, i, user);
+}
+
+void PresenceBook::LoadConnections(FieldReader& in, size_t series, size_t connections,
+                                   Loader& loader) {
+  if (!in.ok()) return;
+  loader.homes.assign(users_.series.end(), kNone);
+  for (; series > 0 && in.ok(); --series) LoadHome(in, loader);
+  loader.connections.BeginMembers(in, connections);
+  if (!in.Expect(loader.by_user.total() == connections)) return;
+  loader.by_user.Begin();
+  for (; connections > 0 && in.ok(); --connections) LoadConnection(in, loader);
+  loader.connections.End(in, seen_);
+}
+
+// A series of connections, which has the name of one of users.
+void PresenceBook::LoadHome(FieldReader& in, Loader& loader) {
+  loader.connections.LoadSeries(in, hash_key_, loader.keys);
+  if (!in.ok()) return;
+  const size_t i = loader.connections.size() - 1;
+  const Series& home = connections_.series.at(loader.connections.number(i));
+  const uint32_t users = users_.series.Find(home.name, home.name.HashWith(hash_key_));
+  if (!in.Expect(users != kNone)) return;
+  in.Expect(loader.connections.IsOfLiveSet(i) && loader.connections.RetainsNone(i) &&
+            home.since == 0);
+  loader.homes[users] = static_cast<uint32_t>(i);
+}
+
+// A connection, as MemberTable::SaveNext() writes a member: of the user, and in the user's series.
+void PresenceBook::LoadConnection(FieldReader& in, Loader& loader) {
+  const uint64_t which = in.Number();
+  if (!in.Expect(which < loader.all.size())) return;
+  const uint32_t user = loader.all[static_cast<size_t>(which)].number;
+  const uint32_t home = loader.homes[users_.members.at(user).series];
+  const std::string_view id = in.Bytes();
+  const SequenceKey key = loader.keys.Load(in);
+  const uint8_t bits = in.Byte();
+  const ConnectionPart part{.generation = in.Number(), .user = user, .place = kNone};
+  in.Expect(id.size() <= kKeyBytesMax && bits == 0 && home != kNone);
+  in.Expect(0 < part.generation && part.generation <= generations_);
+  if (!in.ok()) return;
+  const MemberRef ref(id, users_.members.HashOf(user), hash_key_);
+  const auto is_of_user = [&](uint32_t number) { return PartOf(number).user == user; };
+  if (!in.Expect(connections_.members.FindIf(ref, is_of_user) == kNone)) return;
+  const uint32_t number =
+      connections_.members.Add(ref, loader.connections.number(home), key.time, key.position, &part);
+  loader.connections.Add(in, home, number);
+  in.Expect(loader.by_user.Add(static_cast<size_t>(which), key, number));
+}
+
+// Gives each user the sequence of the connections.
+void PresenceBook::LinkConnections(FieldReader& in, Loader& loader) {
+  std::vector<uint32_t> own;
+  for (size_t i = 0; i < loader.all.size() && in.ok(); ++i) {
+    const auto& [user, is_larger] = loader.all[i];
+    const Member& member = users_.members.at(user);
+    if (!in.Expect(loader.by_user.Sort(i, own))) return;
+    ChangingConnectionsOf(user) = sequences_.Make(own, is_larger);
+    if (own.empty()) {
+      in.Expect(GoneAt(member.stamp) <= seen_);
+      continue;
+    }
+    const Member& latest = connections_.members.at(own.back());
+    in.Expect(latest.stamp == member.stamp && latest.position == member.position);
+  }
+}
+
+void PresenceBook::SkipNumbers(uint64_t by, const Instant&) {
+  changes_.SkipNumbers(by);
+  generations_ += by;
+}
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,155 @@
+// LiveSetOptions: how long members live, what an event of a live member does, and the limits. Also
+// the answers of a live set.
+//
+//   pleat::LiveSetOptions options{
+//       .ttl = 24h,
+//       .retention = 72h,
+//       .limits = {.max_per_series = 1000, .on_limit = pleat::OnLiveSetLimit::kDropOldest},
+//   };
+//
+// Opening a live set checks the ranges below. An option out of range is answered kInvalidArgument,
+// and the message names the option, such as "limits.max_series". A limit holds for the whole
+// live set; each partition gets an equal share of it. A series lies in one partition as a whole, so
+// that one series can use one share at most: with 16 partitions and the defaults 3 million members.
+// For a series of 10 million, give the engine fewer partitions or raise max_members and max_bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <pleat/export.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0_1 {
+
+// What an event of a live member does. docs/semantics-live-sets.md has the table.
+enum class Refresh : uint8_t {
+  // The newer stamp counts, and its payload. An older stamp changes nothing. So events may come
+  // twice or in any order, with the same result.
+  kLatest,
+  // The event that added the member counts; all others are kUnchanged.
+  kFirst,
+  // As kLatest, but the member ends, with cause kReplaced, and is added again.
+  kReplace,
+};
+
+// How an event is treated that would exceed a limit.
+enum class OnLiveSetLimit : uint8_t {
+  // It is answered kFull or kOverLimit and changes nothing.
+  kRefuse,
+  // The member that is oldest, or would expire next, ends early to make room.
+  kDropOldest,
+};
+
+struct LiveSetLimits {
+  // The most series with members, or with a TTL of their own.
+  // Range: at least one per partition. Default: 10 million.
+  size_t max_series = 10'000'000;
+
+  // The most members, live or retained.
+  // Range: at least one per partition. Default: 50 million.
+  size_t max_members = 50'000'000;
+
+  // The most live members of one series. Range: at least 1. Default: 50 million.
+  size_t max_per_series = 50'000'000;
+
+  // The most bytes of members, payloads, series and tombstones. Bytes are counted, not measured.
+  // Range: at least one per partition. Default: 4 GiB.
+  size_t max_bytes = size_t{4} << 30;
+
+  OnLiveSetLimit on_limit = OnLiveSetLimit::kRefuse;
+};
+
+struct LiveSetOptions {
+  // How long a member lives after its stamp. kForever: until it is removed.
+  // Range: above zero. No default.
+  Duration ttl{0};
+
+  // How long after its stamp an expired member can still come back, if SetTtl() makes the TTL of
+  // its series longer. Costs the memory of members that nobody sees.
+  // Range: zero or more; a value up to the TTL retains nothing. Default: zero.
+  Duration retention{0};
+
+  Refresh refresh = Refresh::kLatest;
+
+  // How many of the latest changes watchers can still read. The memory is used only from the first
+  // Watch() on: some 100 bytes a change, besides ids and payloads.
+  // Range: at least one per partition. Default: 1 million.
+  size_t max_changes = 1'000'000;
+
+  LiveSetLimits limits = {};
+};
+
+// The answer to one event, and how to react. On event time every event moves the watermark, but for
+// those answered kFuture, kStopped or kWouldDeadlock, and those with a series or an id that is too
+// long. Programs may store these values: they never change.
+enum class LiveSetOutcome : uint8_t {
+  // The id is a new member.
+  kAdded = 0,
+  // The id was live; its stamp is newer now.
+  kRefreshed = 1,
+  // The same, and its payload or version is another one now.
+  kUpdated = 2,
+  // The id is live with a newer stamp or a higher version, or Refresh::kFirst holds; or Touch() met
+  // an id that is not live.
+  kUnchanged = 3,
+  // The id is live, with this very stamp, version and payload: a retry. There is nothing to do.
+  kDuplicate = 4,
+  // The same stamp and version, and another payload: one of the two is wrong.
+  kConflict = 5,
+  // The event's own deadline has passed. Store it somewhere else, or drop it.
+  kLate = 6,
+  // The event is further ahead of the engine's time than the future limit: likely its clock is
+  // wrong.
+  kFuture = 7,
+  // The id was removed, with a stamp that is not older.
+  kTombstoned = 8,
+  // The series has max_per_series members.
+  kFull = 9,
+  // Another limit was reached, or the series or id is longer than 64 KiB. But for the latter, the
+  // same event may be accepted once members have ended.
+  kOverLimit = 10,
+  // The engine was stopped or is gone, or the live set was closed. Not counted.
+  kStopped = 11,
+  // AddBatch() was told to leave the event's partition alone. Not counted; another worker adds it.
+  kElsewhere = 12,
+  // Called from inside a function of the caller's. Not counted. Call again from outside.
+  kWouldDeadlock = 13,
+  // The partition has taken the event before, by its SourcePosition. Not counted.
+  kReplayed = 14,
+};
+inline constexpr size_t kLiveSetOutcomes = 15;
+
+// How many events of a batch or an import were answered with each outcome:
+// counts[LiveSetOutcome::kAdded].
+class LiveSetCounts {
+ public:
+  constexpr size_t operator[](LiveSetOutcome outcome) const noexcept {
+    return counts_[static_cast<size_t>(outcome)];
+  }
+  constexpr void Add(LiveSetOutcome outcome, size_t events = 1) noexcept {
+    counts_[static_cast<size_t>(outcome)] += events;
+  }
+  constexpr void Add(const LiveSetCounts& other) noexcept {
+    for (size_t i = 0; i < kLiveSetOutcomes; ++i) counts_[i] += other.counts_[i];
+  }
+
+  friend bool operator==(const LiveSetCounts&, const LiveSetCounts&) = default;
+
+ private:
+  size_t counts_[kLiveSetOutcomes] = {};
+};
+
+// The answer of calls that are no events.
+enum class LiveSetControl : uint8_t {
+  kDone,           // something ended or changed
+  kNothing,        // there was nothing to end or to change; a tombstone may have been left
+  kNewer,          // only_if_not_newer, and the member's stamp is later
+  kFuture,         // the stamp is beyond the future limit; nothing has changed
+  kOverLimit,      // the series or id is too long, or max_series reached; nothing has changed
+  kOutOfRange,     // the TTL is not above zero; nothing has changed
+  kClosed,         // the live set is closed, or the engine is gone
+  kWouldDeadlock,  // called from inside a function of the caller's; nothing has changed
+};
+
+}  // namespace pleat::inline v0_1

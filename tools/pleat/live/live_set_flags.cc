@@ -1,0 +1,223 @@
+#include "tools/pleat/live/live_set_flags.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace pleat::cli {
+namespace {
+
+constexpr std::string_view kLiveSetExamples =
+    R"(pleat live: says who is live in each series, and when that ends
+
+Usage: pleat live [OPTIONS] [FILE...]
+
+Examples:
+  Who is on each page, as it happens; 30 seconds after a reader's last heartbeat
+  a line says that the reader is gone:
+    tail -F beats.ndjson | pleat live --key page --member user --ttl 30s
+
+  Who contributed to each project within 24 hours, by the time the events state:
+    pleat live --key project --member user --ttl 24h --time at edits.ndjson
+
+  How many there were on every hour, and of them how many in the last 5 minutes:
+    pleat live --key project --member user --ttl 24h --time at \
+        --every 1h --within 5m,1h edits.ndjson
+
+  The ten pages with the most readers, minute by minute:
+    pleat live --key page --member user --ttl 5m --time at \
+        --every 1m --top 10 *.zst
+
+  News with their titles, for an hour or until they are withdrawn:
+    pleat live --key site --member news.id --ttl 1h --time at \
+        --payload news.title --remove-when action=withdraw news.ndjson
+)";
+
+constexpr std::string_view kLiveSetNotes = R"(
+Input: one JSON object a line, or what --input says. FILEs are read in the order
+  given; - or none is standard input. gzip and zstd are recognised by their
+  first bytes.
+Durations: numbers with us ms s m h d w, such as 250ms, 1.5h, 1h30m; also as
+  pleat analyze prints them, '1 min 30 s', and as ISO 8601 does, PT5M; or inf.
+Conditions: PATH OP VALUE, such as status=done or 'total>=100', with = != < <= >
+  >=; see pleat fold --help.
+Members: an event adds its member to its series, or refreshes it. A member lives
+  until its stamp plus the TTL, and at that instant no more. An event whose own
+  TTL is over is late, and changes nothing.
+Output: one line per change, in the order of time:
+    {"project":"p1","user":"ann","at":"2015-09-12T00:47:35.776000Z",
+     "cause":"added","count":2,"stamp":"...","until":"..."}
+    {"project":"p1","user":"ann","at":"...","cause":"expired","count":1}
+  count is the number of live members after the change. cause is added,
+  refreshed or updated; or it is an end: expired, unpublished (--remove-when),
+  replaced or dropped (--on-limit). With --every one line per series:
+    {"project":"p1","at":"...","count":7,"within":{"5m":1,"1h":4}}
+  Times are printed in UTC, also with --time-zone. After the last event nothing
+  more expires.
+Stats: lines = events + invalid + excluded;
+  events = added + refreshed + updated + unchanged + duplicate + conflict + late
+           + tombstoned + over_limit + control;
+  added = expired + removed + replaced + dropped + live.
+Exit codes: 0 done, also with skipped invalid lines, and when the reader of the
+  output has gone; 1 could not read or write, no usable line, events over a
+  limit, --strict, --on-invalid fail; 2 wrong usage; 130, 143, 129 asked to end
+  (SIGINT, SIGTERM, SIGHUP): finished and flushed, or kept with --journal.
+)";
+
+absl::Status AddSpan(std::string_view name, std::string_view text, std::vector<WithinSpan>& to) {
+  absl::StatusOr<Duration> length = ParseDuration(text);
+  if (!length.ok()) return WrongFlag(name, std::string(length.status().message()));
+  if (*length <= Duration{0}) return WrongFlag(name, "must be above 0");
+  for (const WithinSpan& other : to) {
+    if (other.length != *length) continue;
+    return WrongFlag(name, other.name + " and " + std::string(text) + " are the same");
+  }
+  to.push_back({std::string(text), *length});
+  return absl::OkStatus();
+}
+
+// Durations with commas between them.
+FlagValue Spans(std::vector<WithinSpan>& spans) {
+  const auto set = [&spans](std::string_view name, std::string_view text) {
+    std::vector<WithinSpan> read;
+    for (size_t at = 0; at <= text.size();) {
+      const size_t end = std::min(text.find(',', at), text.size());
+      if (absl::Status added = AddSpan(name, text.substr(at, end - at), read); !added.ok()) {
+        return added;
+      }
+      at = end + 1;
+    }
+    spans = std::move(read);
+    return absl::OkStatus();
+  };
+  const auto text = [&spans] {
+    std::string out;
+    for (const WithinSpan& span : spans) out += (out.empty() ? "" : ",") + span.name;
+    return out;
+  };
+  return {FlagKind::kText, set, text};
+}
+
+}  // namespace
+
+std::vector<Flag> LiveSetFlags(LiveSetRunOptions& o) {
+  return {
+      Heading("Members"),
+      {"key", "[NAME=]PATH[,...]",
+       "the members of a line that name the series (required); a.b nests, a.0 goes\n"
+       "into an array, and a PATH that starts with / is a JSON Pointer; NAME is how it is\n"
+       "called in the output. --key '' makes all one series",
+       ListInSpec(o.spec, o.spec.event.key), 'k'},
+      {"member", "[NAME=]PATH[,...]",
+       "those that name the member of the series (required), such as a user",
+       ListInSpec(o.live_set, o.live_set.member.id)},
+      {"ttl", "DURATION", "how long a member lives after its latest event (required); or inf",
+       InSpec(o.live_set)},
+      {"ttl-path", "PATH",
+       "the place of a member's own TTL, as text such as \"90s\"; where there is none,\n"
+       "--ttl counts",
+       InSpec(o.live_set)},
+      {"refresh", "latest|first|replace",
+       "what an event of a live member does: the newest stamp counts (default); or\n"
+       "nothing; or the member ends, and is added again",
+       InSpec(o.live_set)},
+      {"payload", "PATH", "a value to keep with the member, and to show behind each change",
+       InSpec(o.live_set)},
+      {"version", "PATH",
+       "a whole number: of two events with one stamp the higher version counts, and\n"
+       "two of one version with different payloads are a conflict",
+       InSpec(o.live_set)},
+      {"remove-when", "COND",
+       "an event for which this holds ends its member, and older events of it that\n"
+       "come later do not bring it back",
+       InSpec(o.live_set, FlagKind::kCondition)},
+      {"open", "FILE", "write the members that are live when the input ends to FILE",
+       FileName(o.open_file, Dash::kRefused)},
+      Heading("Which lines are events"),
+      CommonFlag(o, "where"),
+      CommonFlag(o, "from"),
+      CommonFlag(o, "to"),
+      Heading("What comes out"),
+      {"changes", "", "a line for each change (default)", Switch(o.changes)},
+      {"refreshes", "", "also for each event that only refreshed its member", Switch(o.refreshes)},
+      {"every", "DURATION",
+       "instead of changes the count of each series that is not empty, at every\n"
+       "multiple of DURATION since 1970. Where time jumps past more than 1000000 of them,\n"
+       "their counts are left out; for wrong stamps there is --future-limit",
+       AboveZero(o.every)},
+      {"within", "DURATION[,...]",
+       "with --every: also how many of them have a stamp within these durations, such\n"
+       "as 5m,1h; none longer than the TTL",
+       Spans(o.within)},
+      {"top", "N", "with --every: only the N series with the largest counts, the largest first",
+       Number(o.top, 1, std::numeric_limits<int>::max())},
+      Heading("Time"),
+      CommonFlag(
+          o, "time",
+          "the member with the time of an event: a number with --time-unit, or text, such as\n"
+          "2015-02-24 09:58:42 or 24/Feb/2015:09:58:42 +0100.\n"
+          "Without --time an event happens when it is read, and lines appear as they\n"
+          "fall due"),
+      CommonFlag(o, "time-unit"),
+      CommonFlag(o, "time-zone"),
+      CommonFlag(o, "time-format"),
+      CommonFlag(o, "reorder",
+                 "how far out of order events may come: the watermark, by which members expire,\n"
+                 "trails the newest event by this much (default 0)"),
+      {"late", "FILE", "write late lines there, as they came",
+       FileName(o.late_file, Dash::kRefused)},
+      CommonFlag(o, "future-limit"),
+      {"idle", "DURATION",
+       "with --time, on a pipe: after this long without input the watermark follows\n"
+       "the wall clock, so that the last members expire (for stamps near it)",
+       AboveZero(o.idle)},
+      Heading("Input and limits"),
+      CommonFlag(o, "input"),
+      CommonFlag(o, "on-invalid"),
+      CommonFlag(o, "invalid"),
+      CommonFlag(o, "strict"),
+      {"max-series", "N", "series at a time (default 10000000); an event past a limit is refused",
+       InSpec(o.live_set, FlagKind::kNumber)},
+      {"max-members", "N", "members at a time (default 50000000)",
+       InSpec(o.live_set, FlagKind::kNumber)},
+      CommonFlag(o, "max-memory",
+                 "memory for members, also as 512Mi or 2G (default half of the machine's, or of\n"
+                 "the control group's)"),
+      {"on-limit", "refuse|drop",
+       "at these limits refuse events (default), or make room: the members that would\n"
+       "expire next end early, with the cause \"dropped\"",
+       InSpec(o.live_set)},
+      Heading("Output"),
+      CommonFlag(o, "output"),
+      EngineFlag(o, "stats"),
+      CommonFlag(o, "quiet-summary"),
+      Heading("Going on after a restart"),
+      EngineFlag(
+          o, "journal",
+          "keep the members in this directory, so that the same command goes on there\n"
+          "after a crash or a kill, and the next run with further FILEs: each FILE is read\n"
+          "once. --output, --late and --invalid are then written in place. See pleat journal\n"
+          "--help"),
+      EngineFlag(o, "durability"),
+      EngineFlag(o, "snapshot-every"),
+      EngineFlag(o, "max-forward-jump"),
+      Heading("Running"),
+      CommonFlag(o, "threads",
+                 "1 to 256; same output for every N. One thread adds, the others decompress files\n"
+                 "and check their lines. Default: up to 3, as there are processors, if a file has\n"
+                 "1 MiB or more, else 1; a live input has one thread"),
+      {"spec", "FILE",
+       "read the options above from a JSON document, {\"key\":[\"page\"],\"ttl\":\"5m\"};\n"
+       "flags override it, and a --key or --member replaces its whole list",
+       FileName(o.spec_file, Dash::kRefused)},
+      EngineFlag(o, "print-spec"),
+      CommonFlag(o, "help"),
+  };
+}
+
+std::string LiveSetHelp() {
+  LiveSetRunOptions options;
+  return std::string(kLiveSetExamples) + FlagsHelp(LiveSetFlags(options)) +
+         std::string(kLiveSetNotes);
+}
+
+}  // namespace pleat::cli
