@@ -6,7 +6,7 @@
 //                                    a file and syncs it, which takes the same machine but no lock; then of this one
 //   snapshot/10M/recovery            two threads restore the snapshot; before that, two threads open the same groups by
 //                                    FoldBatch
-//   snapshot/journal_open            folding with a journal open, and no snapshot being taken, beside an engine
+//   snapshot/state_directory_open    folding with a directory open, and no snapshot being taken, beside an engine
 //                                    without one: eight rounds each, by turns; the better half of them
 //
 // PLEAT_BENCH_GROUPS says how many groups, PLEAT_BENCH_DIR where files go; 10 million, and the directory of
@@ -34,8 +34,8 @@
 #include <benchmark/benchmark.h>
 #include <pleat/engine.h>
 #include <pleat/histogram.h>
-#include <pleat/journal.h>
 #include <pleat/snapshot.h>
+#include <pleat/state_directory.h>
 
 #include "bench/memory.h"
 #include "bench/stopwatch.h"
@@ -291,7 +291,7 @@ void Recovery(benchmark::State& state) {
   }
 }
 
-void JournalOpen(benchmark::State& state) {
+void StateDirectoryOpen(benchmark::State& state) {
   constexpr size_t kRounds = 8;
   const size_t groups_count = std::min<size_t>(SnapshotGroups(), 1'000'000);
   const Keys keys = Keys::Make(groups_count, kSnapshotKeyBytes);
@@ -300,8 +300,9 @@ void JournalOpen(benchmark::State& state) {
     const DiskDirectory disk;
     Groups plain(keys);
     Groups kept(keys);
-    auto journal = Journal::Open(disk.path() + "/journal");
-    if (!journal.ok() || !(*journal)->Recover(*kept.engine).ok()) return Fail(state, "no journal");
+    auto directory = StateDirectory::Open(disk.path() + "/state");
+    if (!directory.ok() || !(*directory)->Recover(*kept.engine).ok())
+      return Fail(state, "no state directory");
     std::array<std::array<double, kRounds>, 2> seconds{};
     for (Groups* groups : {&plain, &kept}) groups->Open(0, keys.size());
     for (size_t round = 0; round < kRounds; ++round) {
@@ -331,7 +332,7 @@ BENCHMARK_CAPTURE(WhileFolding, compressed, true)
     ->Name("snapshot/10M/folding/compressed")
     ->Apply(Once);
 BENCHMARK(Recovery)->Name("snapshot/10M/recovery")->Apply(Once);
-BENCHMARK(JournalOpen)->Name("snapshot/journal_open")->Apply(Once);
+BENCHMARK(StateDirectoryOpen)->Name("snapshot/state_directory_open")->Apply(Once);
 
 }  // namespace
 }  // namespace pleat::bench

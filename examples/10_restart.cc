@@ -18,7 +18,7 @@
 
 #include <pleat/engine.h>
 #include <pleat/folder.h>
-#include <pleat/journal.h>
+#include <pleat/state_directory.h>
 
 using namespace std::chrono_literals;
 
@@ -70,18 +70,18 @@ int Report(const std::string& published) {
 
 int main(int argc, char** argv) {
   if (argc < 2) return std::puts("10_restart DIRECTORY [KILLED_AT]"), 2;
-  const std::string directory = argv[1];
+  const std::string path = argv[1];
   const uint64_t killed_at = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : UINT64_MAX;
 
   // The log is read by one thread and says the same each time: so ids come to mean the same again.
-  auto journal = pleat::Journal::Open(directory, {.repeats = true});
-  if (!journal.ok()) return std::puts(std::string(journal.status().message()).c_str()), 1;
+  auto directory = pleat::StateDirectory::Open(path, {.repeats = true});
+  if (!directory.ok()) return std::puts(std::string(directory.status().message()).c_str()), 1;
   auto engine = *pleat::Engine::Open({.partitions = 4, .axis = pleat::Axis::kEvent});
   pleat::Folder<Edit, Edits> edits(*engine, "edits", {.quiet_period = 1min, .max_wait = 10min});
-  auto found = (*journal)->Recover(*engine);
+  auto found = (*directory)->Recover(*engine);
   if (!found.ok()) return std::puts(std::string(found.status().message()).c_str()), 1;
 
-  std::ofstream out(directory + ".published", std::ios::app);
+  std::ofstream out(path + ".published", std::ios::app);
   uint64_t next = engine->SourcePositionOf(kTheLog, 0);
   std::printf("going on at edit %llu\n", static_cast<unsigned long long>(next));
   std::fflush(stdout);
@@ -97,11 +97,11 @@ int main(int argc, char** argv) {
     next += batch.size();
     for (const auto& emission : edits.Pop(SIZE_MAX)) Publish(out, emission);
     if (next % 1000 != 0) continue;
-    if (const auto taken = (*journal)->TakeSnapshot(*engine); !taken.ok()) {
+    if (const auto taken = (*directory)->TakeSnapshot(*engine); !taken.ok()) {
       std::puts(std::string(taken.message()).c_str());  // the one before is whole; go on
     }
   }
   edits.CloseAll();
   for (const auto& emission : edits.Pop(SIZE_MAX)) Publish(out, emission);
-  return Report(directory + ".published");
+  return Report(path + ".published");
 }

@@ -1,6 +1,6 @@
-// The MANIFEST of a journal's directory: any bytes, their checksum put right or not, in a directory
+// The MANIFEST of a state directory: any bytes, their checksum put right or not, in a directory
 // in memory. Claims:
-//   - Open() refuses by name, or the journal works: a first engine recovers, a snapshot is taken,
+//   - Open() refuses by name, or the directory works: a first engine recovers, a snapshot is taken,
 //     and after a restart it is found.
 //   - A refused directory is as it was.
 //
@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include <pleat/folder.h>
-#include <pleat/journal.h>
+#include <pleat/state_directory.h>
 
 #include "fuzz/repaired_blocks.h"
 #include "fuzz/target.h"
@@ -21,8 +21,8 @@
 namespace pleat_fuzz {
 namespace {
 
-constexpr std::string_view kPath = "/journal";
-constexpr const char* kManifest = "/journal/MANIFEST";
+constexpr std::string_view kPath = "/state";
+constexpr const char* kManifest = "/state/MANIFEST";
 
 struct Number {
   int64_t value;
@@ -42,11 +42,11 @@ struct Service {
             pleat::Engine::Open({.partitions = 1, .huge_pages = pleat::HugePages::kOff}).value()),
         sums(*engine, "sums",
              {.quiet_period = std::chrono::minutes(1), .max_wait = std::chrono::hours(1)}),
-        journal(pleat::Journal::Open(kPath, {.storage = &storage})) {}
+        directory(pleat::StateDirectory::Open(kPath, {.storage = &storage})) {}
 
   std::unique_ptr<pleat::Engine> engine;
   pleat::Folder<Number, Sum> sums;
-  absl::StatusOr<std::unique_ptr<pleat::Journal>> journal;
+  absl::StatusOr<std::unique_ptr<pleat::StateDirectory>> directory;
 };
 
 }  // namespace
@@ -63,21 +63,21 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   storage.SetContent(kManifest, manifest);
   {
     Service first(storage);
-    if (!first.journal.ok()) {
-      const absl::Status& refused = first.journal.status();
+    if (!first.directory.ok()) {
+      const absl::Status& refused = first.directory.status();
       FUZZ_EXPECT(absl::IsDataLoss(refused) || absl::IsUnimplemented(refused), manifest);
-      FUZZ_EXPECT(MessageOf(refused).find("/journal/MANIFEST") != std::string::npos, manifest);
+      FUZZ_EXPECT(MessageOf(refused).find("/state/MANIFEST") != std::string::npos, manifest);
       FUZZ_EXPECT_SAME(storage.Content(kManifest), manifest, manifest);
       FUZZ_EXPECT(storage.Paths().size() == 1, manifest);
       return 0;
     }
-    FUZZ_EXPECT((*first.journal)->Recover(*first.engine).ok(), manifest);
+    FUZZ_EXPECT((*first.directory)->Recover(*first.engine).ok(), manifest);
     first.sums.Fold("key", {2}, pleat::kT0);
-    FUZZ_EXPECT((*first.journal)->TakeSnapshot(*first.engine).ok(), manifest);
+    FUZZ_EXPECT((*first.directory)->TakeSnapshot(*first.engine).ok(), manifest);
   }
   Service second(storage);
-  FUZZ_EXPECT(second.journal.ok(), MessageOf(second.journal.status()));
-  const absl::StatusOr<pleat::Recovered> found = (*second.journal)->Recover(*second.engine);
+  FUZZ_EXPECT(second.directory.ok(), MessageOf(second.directory.status()));
+  const absl::StatusOr<pleat::Recovered> found = (*second.directory)->Recover(*second.engine);
   FUZZ_EXPECT(found.ok(), MessageOf(found.status()));
   FUZZ_EXPECT(second.sums.Peek("key")->state.sum == 2, manifest);
   return 0;

@@ -11,7 +11,7 @@
 
 #include <pleat/stored.h>
 
-#include "engine/journal/blocks.h"
+#include "engine/state/blocks.h"
 #include "tests/support/bytes.h"
 
 namespace pleat_fuzz {

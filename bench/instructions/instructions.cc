@@ -19,10 +19,10 @@
 
 #include <pleat/engine.h>
 #include <pleat/folder.h>
-#include <pleat/journal.h>
 #include <pleat/json.h>
 #include <pleat/live_set.h>
 #include <pleat/rollup.h>
+#include <pleat/state_directory.h>
 #include <valgrind/callgrind.h>
 
 namespace pleat::bench {
@@ -198,10 +198,10 @@ void CountAll(int partitions, const std::vector<std::string>& keys) {
     Expect(mkdtemp(path) != nullptr, "there is room for a directory");
     {
       Scene scene({}, partitions);
-      auto journal = Journal::Open(path);
-      Expect(journal.ok() && (*journal)->Recover(scene.engine()).ok(), "the journal is open");
+      auto directory = StateDirectory::Open(path);
+      Expect(directory.ok() && (*directory)->Recover(scene.engine()).ok(), "the directory is open");
       scene.Fold(first);
-      Count("fold_batch_journal" + suffix, [&] { scene.Fold(second); });
+      Count("fold_batch_state" + suffix, [&] { scene.Fold(second); });
     }
     std::filesystem::remove_all(path);
   }

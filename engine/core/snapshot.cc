@@ -13,7 +13,7 @@
 #include "engine/core/collection.h"
 #include "engine/core/engine_core.h"
 #include "engine/core/snapshot_head.h"
-#include "engine/journal/blocks.h"
+#include "engine/state/blocks.h"
 
 namespace pleat::inline v0_1 {
 namespace {

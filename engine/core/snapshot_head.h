@@ -11,7 +11,7 @@
 
 #include "engine/core/description.h"
 #include "engine/core/engine_core.h"
-#include "engine/journal/blocks.h"
+#include "engine/state/blocks.h"
 
 namespace pleat::inline v0_1 {
 

@@ -406,27 +406,27 @@ void WriteLag(Counters all, Writer& out) {
   }
 }
 
-void WriteJournals(std::span<const JournalMetrics> all, Writer& out) {
-  out.SetLabel("journal");
+void WriteStateDirectories(std::span<const StateDirectoryMetrics> all, Writer& out) {
+  out.SetLabel("directory");
   out.Family("pleat_snapshots", Type::kCounter,
              "Snapshots that were taken, and attempts that failed.");
-  for (const JournalMetrics& each : all) {
-    out.Sample(each.journal, {{"result", "taken"}}, Plain(each.state.taken));
-    out.Sample(each.journal, {{"result", "failed"}}, Plain(each.state.failed));
+  for (const StateDirectoryMetrics& each : all) {
+    out.Sample(each.directory, {{"result", "taken"}}, Plain(each.state.taken));
+    out.Sample(each.directory, {{"result", "failed"}}, Plain(each.state.failed));
   }
   const auto gauge = [&](auto name, auto help, auto unit, const auto& get) {
     out.Family(name, Type::kGauge, help, unit);
-    for (const JournalMetrics& each : all) out.Sample(each.journal, {}, get(each));
+    for (const StateDirectoryMetrics& each : all) out.Sample(each.directory, {}, get(each));
   };
   gauge("pleat_snapshot_failing", "1 while the last attempt at a snapshot has failed.", "",
-        [](const JournalMetrics& each) { return Plain(each.state.last.ok() ? 0 : 1); });
+        [](const StateDirectoryMetrics& each) { return Plain(each.state.last.ok() ? 0 : 1); });
   gauge("pleat_snapshot_bytes", "The size of the newest snapshot; 0 without one.", "bytes",
-        [](const JournalMetrics& each) { return Plain(each.state.bytes); });
+        [](const StateDirectoryMetrics& each) { return Plain(each.state.bytes); });
   if (std::ranges::none_of(all, [](const auto& each) { return each.newest.has_value(); })) return;
   out.Family("pleat_snapshot_timestamp_seconds", Type::kGauge, "When the newest was taken.",
              "seconds");
-  for (const JournalMetrics& each : all)
-    if (each.newest) out.Sample(each.journal, {}, Seconds(each.newest->time_since_epoch()));
+  for (const StateDirectoryMetrics& each : all)
+    if (each.newest) out.Sample(each.directory, {}, Seconds(each.newest->time_since_epoch()));
 }
 
 // --- Drivers and consumers, which have the caller's labels
@@ -508,7 +508,7 @@ std::string WriteMetrics(std::span<const CollectionMetrics> collections, Metrics
                          std::span<const LiveSetMetrics> live_sets,
                          std::span<const PresenceMetrics> presences,
                          std::span<const CounterMetrics> counters,
-                         std::span<const JournalMetrics> journals,
+                         std::span<const StateDirectoryMetrics> directories,
                          std::span<const DriverMetrics> drivers,
                          std::span<const ConsumerMetrics> consumers) {
   const All all{collections, live_sets, presences, counters};
@@ -540,7 +540,7 @@ std::string WriteMetrics(std::span<const CollectionMetrics> collections, Metrics
     WriteLag(counters, out);
   }
   WriteOwn(all, out);
-  if (!journals.empty()) WriteJournals(journals, out);
+  if (!directories.empty()) WriteStateDirectories(directories, out);
   if (!drivers.empty()) WriteDrivers(drivers, out);
   if (!consumers.empty()) WriteConsumers(consumers, out);
   return std::move(out).Finish();

@@ -99,11 +99,11 @@ struct Analysis {
 };
 
 // The folding ratio and the emissions of a grid point are exactly those of a folder on event time
-// with that quiet period, max_wait and watermark delay, without limits, whose open groups are flushed at
-// the end. Delays are those of groups that run out, also past the end of the log, to within a tenth
-// of the part that exceeds the quiet period. open_peak is counted after each event as if there were
-// no max_wait, so with one it can be too high; stamps that come behind more than 256 later ones may
-// make it too low.
+// with that quiet period, max_wait and watermark delay, without limits, whose open groups are
+// flushed at the end. Delays are those of groups that run out, also past the end of the log, to
+// within a tenth of the part that exceeds the quiet period. open_peak is counted after each event
+// as if there were no max_wait, so with one it can be too high; stamps that come behind more than
+// 256 later ones may make it too low.
 //
 // Cost of an event: a hash lookup, and a few steps for each row that it opens a group in.
 // Memory: some 160 bytes a key, and 32 for each further range of the grid that it is in; see

@@ -101,10 +101,10 @@ class PLEAT_EXPORT AnyFolder : public AnyCollection {
   //   absl::Status changed = folder.SetOptions(options);
   //
   // All may change but quiet_floor, edge, partial_every and measure; quiet_period with quiet_floor;
-  // late.allowed_lateness with ids; and late.on_late from or to kCorrect. A limit below what is there
-  // refuses and drops what comes, and nothing that is there.
-  // A snapshot has the options of its cut: open the folder with those to restore it. In a journal,
-  // SnapshotInfo names them.
+  // late.allowed_lateness with ids; and late.on_late from or to kCorrect. A limit below what is
+  // there refuses and drops what comes, and nothing that is there.
+  // A snapshot has the options of its cut: open the folder with those to restore it. In a state
+  // directory, SnapshotInfo names them.
   // Cost: locks every partition meanwhile: some microseconds for limits and leases; for other
   // periods, lower max_events or max_group_bytes up to some 100 ns for each open group and each
   // emission that waits.

@@ -19,9 +19,9 @@
 //     }
 //   }
 //
-// A lease is for ConsumerOptions::visibility_timeout, 30 seconds by default. Without an Ack() or a Nack(), the
-// emission is handed out again when the lease ends. As a parameter the consumer's type is
-// Consumer<State>. Consumers wake up for every emission, whether time, an event, Flush() or
+// A lease is for ConsumerOptions::visibility_timeout, 30 seconds by default. Without an Ack() or a
+// Nack(), the emission is handed out again when the lease ends. As a parameter the consumer's type
+// is Consumer<State>. Consumers wake up for every emission, whether time, an event, Flush() or
 // CloseAll() closed its group.
 //
 // Errors: async_lease() completes with a std::optional<Leased<State>>, which is empty if and only

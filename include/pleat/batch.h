@@ -6,9 +6,9 @@
 //
 // On event time an engine has one watermark, which a batch moves to its newest stamp. So a second
 // collection that is fed the same batch afterwards, or a second worker who is further behind in the
-// log, finds the watermark ahead of its events, and with an allowed lateness they are late. Give the
-// engine a watermark delay, or the collections an allowed lateness, of more than a batch spans and workers are
-// apart; or each of them an engine of its own.
+// log, finds the watermark ahead of its events, and with an allowed lateness they are late. Give
+// the engine a watermark delay, or the collections an allowed lateness, of more than a batch spans
+// and workers are apart; or each of them an engine of its own.
 #pragma once
 
 #include <concepts>

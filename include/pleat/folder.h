@@ -94,8 +94,8 @@ class Folder : public EmissionSource<State>,
   // or kCorrected if the event was taken; outcome.h says how to react to the other answers.
   // A group that is due by the engine's time closes first; on arrival time, so does one that is due
   // by `at`. With a quiet period of 5 min, events at 0 and 6 min make two groups, also if nobody
-  // called Advance() in between (on event time: unless the watermark delay is more than 1 min). A stamp
-  // may be older than the engine's time: if its group is due already, it closes at once.
+  // called Advance() in between (on event time: unless the watermark delay is more than 1 min). A
+  // stamp may be older than the engine's time: if its group is due already, it closes at once.
   // Cost: one lock and two cache lines; three for a key of more than 23 bytes.
   FoldOutcome Fold(std::string_view key, const Event& event, EngineTime at) noexcept {
     return folder_.Fold(key, &event, at);
@@ -107,8 +107,8 @@ class Folder : public EmissionSource<State>,
   // Element i of `outcomes` becomes the outcome of event i. REQUIRES: empty, or as many as events.
   // With `only`, events of partitions outside that range are not folded, and are answered
   // kElsewhere; on event time their stamps still move the watermark. So workers with ranges of
-  // their own never ask for the same lock. With `position`, see source_position.h, the batch has a place in
-  // a source that can be read again.
+  // their own never ask for the same lock. With `position`, see source_position.h, the batch has a
+  // place in a source that can be read again.
   FoldCounts FoldBatch(std::span<const KeyedEvent<Event>> events,
                        std::span<FoldOutcome> outcomes = {}, PartitionRange only = {},
                        std::optional<SourcePosition> position = {}) noexcept {

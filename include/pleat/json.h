@@ -46,8 +46,8 @@ namespace pleat::inline v0_1 {
 class PLEAT_EXPORT JsonFolder {
  public:
   // Creates the collection `name` in the engine, which must have been opened with
-  // EngineOptionsFor(spec.event) or options that agree with it in axis, watermark delay and future limit.
-  // Errors: as Validate(), and as AnyFolder::Open().
+  // EngineOptionsFor(spec.event) or options that agree with it in axis, watermark delay and future
+  // limit. Errors: as Validate(), and as AnyFolder::Open().
   static absl::StatusOr<std::unique_ptr<JsonFolder>> Open(Engine& engine, std::string_view name,
                                                           const FoldSpec& spec);
   ~JsonFolder();

@@ -24,8 +24,8 @@ namespace pleat::inline v0_1 {
 // its own.
 class PLEAT_EXPORT JsonAnalyzer {
  public:
-  // The watermark delay of `spec` replaces that of `options`. Errors: kInvalidArgument, naming the option,
-  // if the spec is not valid or has no time, or an option is out of range.
+  // The watermark delay of `spec` replaces that of `options`. Errors: kInvalidArgument, naming the
+  // option, if the spec is not valid or has no time, or an option is out of range.
   static absl::StatusOr<std::unique_ptr<JsonAnalyzer>> Open(const EventSpec& spec,
                                                             AnalyzerOptions options);
   ~JsonAnalyzer();

@@ -142,7 +142,8 @@ struct LineResult {
   std::string_view reason;  // also of a conflict; static, or valid until the next line is folded
   LiveSetOutcome live_set = LiveSetOutcome::kAdded;  // of a live set, in place of `fold`
   AddOutcome add = AddOutcome::kAdded;               // of a rollup counter, likewise
-  // Of an invalid line that has no scalar at a path: that path, for HintFor(). Lives as the collection.
+  // Of an invalid line that has no scalar at a path: that path, for HintFor(). Lives as the
+  // collection.
   const OptionPath* about = nullptr;
 };
 

@@ -98,8 +98,8 @@ class PLEAT_EXPORT JsonLiveSet {
   using WriteLines = absl::FunctionRef<void(std::string_view lines)>;
 
   // Creates the collection `name` in the engine, which must have been opened with
-  // EngineOptionsFor(spec.event) or options that agree with it in axis, watermark delay and future limit.
-  // Errors: as Validate(), and as AnyLiveSet::Open().
+  // EngineOptionsFor(spec.event) or options that agree with it in axis, watermark delay and future
+  // limit. Errors: as Validate(), and as AnyLiveSet::Open().
   static absl::StatusOr<std::unique_ptr<JsonLiveSet>> Open(Engine& engine, std::string_view name,
                                                            const LiveSetSpec& spec);
   ~JsonLiveSet();
@@ -107,8 +107,8 @@ class PLEAT_EXPORT JsonLiveSet {
   JsonLiveSet& operator=(const JsonLiveSet&) = delete;
 
   // Adds up to `max` further lines that were read by plan(), as JsonFolder::Fold(). Unusual are
-  // lines that are invalid, lack a unit or remove a member, and events that are late, over limit or in
-  // conflict.
+  // lines that are invalid, lack a unit or remove a member, and events that are late, over limit or
+  // in conflict.
   size_t Add(JsonLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
 
   // Adds one line, as JsonFolder::FoldLine().

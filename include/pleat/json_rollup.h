@@ -76,8 +76,8 @@ class PLEAT_EXPORT JsonRollup {
   using WriteLines = absl::FunctionRef<void(std::string_view lines)>;
 
   // Creates the collection `name` in the engine, which must have been opened with
-  // EngineOptionsFor(spec.event) or options that agree with it in axis, watermark delay and future limit.
-  // Errors: as Validate(), and as RollupCounter::Open().
+  // EngineOptionsFor(spec.event) or options that agree with it in axis, watermark delay and future
+  // limit. Errors: as Validate(), and as RollupCounter::Open().
   static absl::StatusOr<std::unique_ptr<JsonRollup>> Open(Engine& engine, std::string_view name,
                                                           const RollupSpec& spec);
   ~JsonRollup();
@@ -85,8 +85,8 @@ class PLEAT_EXPORT JsonRollup {
   JsonRollup& operator=(const JsonRollup&) = delete;
 
   // Adds up to `max` further lines that were read by plan(), as JsonFolder::Fold(). Unusual are
-  // lines that are invalid or lack a unit, and events that are late and not counted, over limit or in
-  // conflict.
+  // lines that are invalid or lack a unit, and events that are late and not counted, over limit or
+  // in conflict.
   size_t Add(JsonLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
 
   // Adds one line, as JsonFolder::FoldLine().

@@ -25,9 +25,9 @@
 // - Leases run on a clock of their own: LeaseTime moves only when AdvanceLeases(), Lease(), Nack()
 //   or Extend() says what time it is; Advance() and the stamps of events never move it.
 //
-// A visibility timeout longer than LeaseOptions::max_age, one hour by default, is cut to that; Delivery::until
-// says when the lease ends. A delay longer than max_nack_delay, also one hour by default, is cut
-// too.
+// A visibility timeout longer than LeaseOptions::max_age, one hour by default, is cut to that;
+// Delivery::until says when the lease ends. A delay longer than max_nack_delay, also one hour by
+// default, is cut too.
 // Any clock will do that all consumers share. A Driver moves LeaseTime by itself; its lease_now()
 // reads that clock.
 #pragma once

@@ -39,8 +39,9 @@ namespace pleat::inline v0_1 {
 template <class State>
 class LeaseSource {
  public:
-  // Lends up to `max` emissions for `visibility_timeout` after `now`: first those that came back, by the instant
-  // at which they did, then as Pop(). Locks as Pop(), and copies states under the locks.
+  // Lends up to `max` emissions for `visibility_timeout` after `now`: first those that came back,
+  // by the instant at which they did, then as Pop(). Locks as Pop(), and copies states under the
+  // locks.
   //
   // `now`, here, in Nack() and in Extend(), moves LeaseTime, which never goes back. O(1).
   [[nodiscard]] std::vector<Leased<State>> Lease(size_t max, Duration visibility_timeout,
@@ -132,8 +133,8 @@ class LeaseSource {
     return any_.Nack(token, delay, now);
   }
 
-  // Lets the lease end no earlier than `visibility_timeout` after `now`, at most leases.max_age after its
-  // beginning. Answers when it ends. O(1).
+  // Lets the lease end no earlier than `visibility_timeout` after `now`, at most leases.max_age
+  // after its beginning. Answers when it ends. O(1).
   Extension Extend(const LeaseToken& token, Duration visibility_timeout, LeaseTime now) noexcept {
     return any_.Extend(token, visibility_timeout, now);
   }

@@ -20,7 +20,7 @@
 //
 // WriteMetrics() makes the text; your program serves it. The HELP line of each metric explains it.
 // Names begin with pleat_, times are in seconds, sizes in bytes, and every sample has the label
-// `collection`, or `journal`; those of drivers and consumers have the labels that you give.
+// `collection`, or `directory`; those of drivers and consumers have the labels that you give.
 // Thread safety: WriteMetrics() may run on any thread; it reads only its arguments.
 #pragma once
 
@@ -35,10 +35,10 @@
 #include <pleat/export.h>
 #include <pleat/gap_stats.h>
 #include <pleat/histogram.h>
-#include <pleat/journal.h>
 #include <pleat/live_set_stats.h>
 #include <pleat/presence_stats.h>
 #include <pleat/rollup_stats.h>
+#include <pleat/state_directory.h>
 #include <pleat/stats.h>
 #include <pleat/time.h>
 #include <pleat/what_if.h>
@@ -121,15 +121,15 @@ struct CounterMetrics {
   std::span<const OwnMetric> own = {};
 };
 
-// How the snapshots of one journal stand.
-struct JournalMetrics {
-  // The value of the label, such as its directory: as CollectionMetrics::collection.
-  std::string_view journal;
+// How the snapshots of one state directory stand.
+struct StateDirectoryMetrics {
+  // The value of the label, such as its path: as CollectionMetrics::collection.
+  std::string_view directory;
 
   SnapshotState state = {};
 
-  // When the newest snapshot was taken, by the wall clock. A journal reads no clock, so its caller
-  // knows.
+  // When the newest snapshot was taken, by the wall clock. A StateDirectory reads no clock, so its
+  // caller knows.
   std::optional<EngineTime> newest = std::nullopt;
 };
 
@@ -154,10 +154,13 @@ struct ConsumerMetrics {
 
 // The text of all metrics. The sum of a histogram is known as exactly as its values: to within a
 // tenth, of gaps to within a hundredth.
-PLEAT_EXPORT std::string WriteMetrics(
-    std::span<const CollectionMetrics> collections, MetricsFormat format,
-    std::span<const LiveSetMetrics> live_sets = {}, std::span<const PresenceMetrics> presences = {},
-    std::span<const CounterMetrics> counters = {}, std::span<const JournalMetrics> journals = {},
-    std::span<const DriverMetrics> drivers = {}, std::span<const ConsumerMetrics> consumers = {});
+PLEAT_EXPORT std::string WriteMetrics(std::span<const CollectionMetrics> collections,
+                                      MetricsFormat format,
+                                      std::span<const LiveSetMetrics> live_sets = {},
+                                      std::span<const PresenceMetrics> presences = {},
+                                      std::span<const CounterMetrics> counters = {},
+                                      std::span<const StateDirectoryMetrics> directories = {},
+                                      std::span<const DriverMetrics> drivers = {},
+                                      std::span<const ConsumerMetrics> consumers = {});
 
 }  // namespace pleat::inline v0_1

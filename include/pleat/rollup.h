@@ -9,13 +9,14 @@
 //   for (auto& e : plays.Pop(100)) Store(e.key, e.state.start, e.state.amount.sum);
 //   plays.Accurate("title 1").amount.count;            // 1
 //
-// A window [start, end) is final once its end is allowed_lateness and margin before the engine's time.
-// Final windows are emissions (emission_source.h) with reason kFinal, in the order of their ends;
-// windows with one end, by resolution, then by the arrival of the first event. In an emission,
+// A window [start, end) is final once its end is allowed_lateness and margin before the engine's
+// time. Final windows are emissions (emission_source.h) with reason kFinal, in the order of their
+// ends; windows with one end, by resolution, then by the arrival of the first event. In an
+// emission,
 // `state` is the window, `first` and `last` are its start and end, `count` is the number of its
-// events, and `closed` the instant at which the window became final. The value of a counter is the sum of all of its
-// deltas, or, with clears, of those after the newest clear by (stamp, arrival). docs/counters.md
-// has all guarantees.
+// events, and `closed` the instant at which the window became final. The value of a counter is the
+// sum of all of its deltas, or, with clears, of those after the newest clear by (stamp, arrival).
+// docs/counters.md has all guarantees.
 //
 // Thread safety: any thread may call any method at any time, also on one object.
 // Ownership: a handle of a collection that the engine owns; copies are handles of the same
@@ -143,8 +144,8 @@ class PLEAT_EXPORT RollupCounter : public EmissionSource<CountedWindow> {
   // A reference to the counter of `key`. Opens the counter if there is none; empty at a limit.
   CounterRef Ref(std::string_view key) noexcept;
 
-  // Makes the windows that are due final. Then, for up to `max` counters, loads the checkpoint of each
-  // counter that is new in this engine, and publishes that of each counter with newly final
+  // Makes the windows that are due final. Then, for up to `max` counters, loads the checkpoint of
+  // each counter that is new in this engine, and publishes that of each counter with newly final
   // windows. The only call that calls the store: call Publish() when windows have become final, and
   // again while there is `more`. No lock is held meanwhile. Without a store nothing happens.
   Publication Publish(size_t max = SIZE_MAX) noexcept;

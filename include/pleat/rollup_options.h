@@ -82,9 +82,9 @@ struct RollupOptions {
   // Range: allowed_lateness or more, below kForever; zero stands for ten times allowed_lateness.
   Duration deduplication_window{0};
 
-  // How long final windows are kept for History() and Top(), counted from the instant at which they became final.
-  // With OnLateAdd::kCorrect they are kept for deduplication_window at least, so that corrections can
-  // name the emission that they correct. Range: zero or more.
+  // How long final windows are kept for History() and Top(), counted from the instant at which they
+  // became final. With OnLateAdd::kCorrect they are kept for deduplication_window at least, so that
+  // corrections can name the emission that they correct. Range: zero or more.
   Duration retention{0};
 
   // A counter is forgotten, with its value, when its newest window has been final for this long,
@@ -116,8 +116,8 @@ enum class AddOutcome : uint8_t {
   kConflict = 2,
   // The event is late, and was not counted, now or before. Store it somewhere else, or drop it.
   kLate = 3,
-  // The event is late, and older than the deduplication window: if it has an id, nobody knows whether an
-  // earlier try was counted. The event changes nothing.
+  // The event is late, and older than the deduplication window: if it has an id, nobody knows
+  // whether an earlier try was counted. The event changes nothing.
   kLateUnknown = 4,
   // The event is late and counts, in the earliest window that is open (OnLateAdd::kClamp).
   kClamped = 5,

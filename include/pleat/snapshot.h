@@ -23,8 +23,8 @@
 // - Memory: the copies that are not written yet. A copied group takes some two thirds of its bytes
 //   in the engine. No call waits for the sink.
 //
-// To keep snapshots in a directory of files, use a Journal (journal.h). The functions here serve
-// callers that keep them elsewhere.
+// To keep snapshots in a directory of files, use a StateDirectory (state_directory.h). The
+// functions here serve callers that keep them elsewhere.
 #pragma once
 
 #include <cstddef>
@@ -87,8 +87,8 @@ struct SnapshotInfo {
   Axis axis = Axis::kArrival;
   std::vector<Collection> collections;  // by name
   std::string note;                     // see SnapshotOptions
-  // Partitions that were damaged, and left out of this copy by SalvageJournal(): they begin empty,
-  // their entries do not count, and what they had counted is missing.
+  // Partitions that were damaged, and left out of this copy by SalvageStateDirectory(): they begin
+  // empty, their entries do not count, and what they had counted is missing.
   std::vector<int> lost = {};
 };
 

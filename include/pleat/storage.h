@@ -1,6 +1,6 @@
-// Storage: the few operations on files that keeping an engine's state needs. Snapshots (journal.h)
-// go to PosixStorage() unless told otherwise; derive from Storage to put them elsewhere, or to see
-// what happens when a disk fails.
+// Storage: the few operations on files that keeping an engine's state needs. Snapshots
+// (state_directory.h) go to PosixStorage() unless told otherwise; derive from Storage to put them
+// elsewhere, or to see what happens when a disk fails.
 //
 //   absl::StatusOr<std::unique_ptr<pleat::StorageDirectory>> directory =
 //       pleat::PosixStorage().OpenDirectory("/var/lib/orders", pleat::IfMissing::kCreate);

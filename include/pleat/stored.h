@@ -10,7 +10,7 @@
 //     void Stored(F& f) { f(added, pages); }
 //   };
 //
-// A folder whose State has Stored() can be part of a snapshot (journal.h).
+// A folder whose State has Stored() can be part of a snapshot (state_directory.h).
 //
 // Types that can be a field: integers, bool, floats, enums, durations, EngineTime and LeaseTime,
 // std::string, std::optional, std::pair, std::array; vectors and other sequences; std::map,

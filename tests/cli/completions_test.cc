@@ -83,8 +83,8 @@ TEST(Completions, OfBashKnowWhatAValueIs) {
   EXPECT_EQ(OffersOfBash("pleat fold ''"), Offers{"pleat"});
   EXPECT_EQ(OffersOfBash("pleat fold --key ''"), Offers{});
   EXPECT_EQ(OffersOfBash("pleat fold --strict ''"), Offers{"pleat"});
-  EXPECT_EQ(OffersOfBash("pleat fold --journal ''"), Offers{});
-  EXPECT_EQ(OffersOfBash("pleat journal ''"), (Offers{"show", "check", "salvage"}));
+  EXPECT_EQ(OffersOfBash("pleat fold --state ''"), Offers{});
+  EXPECT_EQ(OffersOfBash("pleat state ''"), (Offers{"show", "check", "salvage"}));
   EXPECT_EQ(OffersOfBash("pleat completions ''"), (Offers{"bash", "zsh", "fish"}));
 }
 

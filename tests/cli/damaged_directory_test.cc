@@ -1,4 +1,4 @@
-// Directories of --journal that something has damaged: whatever was changed in their files, show,
+// Directories of --state that something has damaged: whatever was changed in their files, show,
 // check, salvage and the next run end by their own word, and nothing is different without a word. A
 // run that goes on all the same writes the bytes of one over a whole directory.
 //
@@ -71,11 +71,11 @@ class DamagedDirectory : public testing::TestWithParam<std::string> {
   // The command with a directory and an output in `place`.
   Finished Run(const std::string& place, const std::string& words) {
     return RunToEnd(Pleat(GetParam() + " --no-summary --stats - --time t --output " +
-                          (dir_ / place) + "/out --journal " + (dir_ / place) + "/j " + words));
+                          (dir_ / place) + "/out --state " + (dir_ / place) + "/j " + words));
   }
-  // One of the commands of pleat journal, which ends by its own word.
+  // One of the commands of pleat state, which ends by its own word.
   Finished Care(const std::string& words) {
-    Finished finished = RunToEnd(Pleat("journal " + words));
+    Finished finished = RunToEnd(Pleat("state " + words));
     EXPECT_TRUE(finished.code == 0 || finished.code == 1) << words << ": " << finished.code;
     EXPECT_FALSE(finished.out.empty() && finished.err.empty()) << words;
     return finished;
@@ -160,7 +160,7 @@ void DamagedDirectory::TrySalvaged() {
 // Does what standard error of a run, or what the salvage says, recommends.
 void DamagedDirectory::Follow(const std::string& advice) {
   SCOPED_TRACE(advice);
-  const bool salvages = advice.find("pleat journal salvage ") != std::string::npos;
+  const bool salvages = advice.find("pleat state salvage ") != std::string::npos;
   const bool begins_anew = advice.find("begin anew with another directory") != std::string::npos;
   EXPECT_NE(salvages, begins_anew);
   if (salvages) {

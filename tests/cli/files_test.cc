@@ -349,11 +349,11 @@ TEST_F(AtTerminal, AFileThatIsMeantToBeReadIsNotReplaced) {
   for (const std::string words :
        {"fold --key k --quiet 1m", "analyze --key k --time t",
         "rollup --key k --window 1m --allowed-lateness 1m", "live --key k --member m --ttl 1m",
-        "fold --key k --quiet 1m --journal DIR"}) {
+        "fold --key k --quiet 1m --state DIR"}) {
     TypeEnd();
-    const std::string journal = words.ends_with("DIR") ? dir_ / "j" : "";
+    const std::string directory = words.ends_with("DIR") ? dir_ / "j" : "";
     const Finished run =
-        RunToEnd(Shell(words.substr(0, words.find("DIR")) + journal + " -o " + log));
+        RunToEnd(Shell(words.substr(0, words.find("DIR")) + directory + " -o " + log));
     EXPECT_EQ(run.code, 2) << run.err;
     EXPECT_NE(run.err.find(": --output: " + log +
                            " has bytes, no FILE is given, and standard input is a terminal: name "

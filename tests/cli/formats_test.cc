@@ -194,19 +194,19 @@ TEST(InputFormats, ExamplesOfTheDocumentWriteWhatItSays) {
   EXPECT_EQ(examples, 3);
 }
 
-// --- With --journal
+// --- With --state
 
-class JournalOfFormats : public testing::Test {
+class StateOfFormats : public testing::Test {
  protected:
   RunResult Run(const std::string& words) {
     return Fold("--key k --time t --time-unit s --quiet 1m --merge 'n=count()' --output " +
-                (dir_ / "out") + " --journal " + (dir_ / "j") + " " + words);
+                (dir_ / "out") + " --state " + (dir_ / "j") + " " + words);
   }
   TemporaryDirectory dir_;
 };
 
 // The message names lines of the whole file.
-TEST_F(JournalOfFormats, FileThatHasGrownIsReadOnAtItsPlace) {
+TEST_F(StateOfFormats, FileThatHasGrownIsReadOnAtItsPlace) {
   struct Case {
     std::string name;
     std::string before;
@@ -238,38 +238,38 @@ TEST_F(JournalOfFormats, FileThatHasGrownIsReadOnAtItsPlace) {
 }
 
 // That it was missing was an invalid line, which is not there any more.
-TEST_F(JournalOfFormats, ArrayThatWasReadWithoutItsEndMayNotGoOn) {
+TEST_F(StateOfFormats, ArrayThatWasReadWithoutItsEndMayNotGoOn) {
   const std::string text = "[{\"k\":\"a\",\"t\":0},\n{\"k\":\"a\",\"t\":1}]";
   for (const size_t read : {text.find('\n'), text.size() - 3}) {
     TemporaryDirectory dir;
     const std::string file = dir.Write("log", text.substr(0, read));
     const std::string words =
-        "--input json --journal " + (dir / "j") + " --output " + (dir / "out") + " " + file;
+        "--input json --state " + (dir / "j") + " --output " + (dir / "out") + " " + file;
     EXPECT_THAT(FoldAtTimes("--time-unit s " + words, "").err,
                 HasSubstr("an array that does not end"));
     dir.Write("log", text);
     const RunResult r = FoldAtTimes("--time-unit s " + words, "");
     EXPECT_EQ(r.code, 1);
-    EXPECT_THAT(r.err, HasSubstr("since it was read into --journal"));
+    EXPECT_THAT(r.err, HasSubstr("since it was read into --state"));
   }
 }
 
-TEST_F(JournalOfFormats, FormatHasToStayTheSame) {
+TEST_F(StateOfFormats, FormatHasToStayTheSame) {
   const std::string file = dir_.Write("log", "k,t\na,0\n");
   EXPECT_EQ(Run("--input csv --at-end keep " + file).code, 0);
   const RunResult other = Run("--input tsv " + file);
   EXPECT_EQ(other.code, 2);
-  EXPECT_THAT(other.err, HasSubstr("--input: is tsv, and was csv when --journal"));
-  EXPECT_THAT(Run(file).err, HasSubstr("--input: is not given, and was csv when --journal"));
+  EXPECT_THAT(other.err, HasSubstr("--input: is tsv, and was csv when --state"));
+  EXPECT_THAT(Run(file).err, HasSubstr("--input: is not given, and was csv when --state"));
 }
 
-TEST_F(JournalOfFormats, LastRecordThatHasBecomeLongerIsSeen) {
+TEST_F(StateOfFormats, LastRecordThatHasBecomeLongerIsSeen) {
   const std::string file = dir_.Write("log", "k,t\na,0\na,1");
   EXPECT_EQ(Run("--input csv " + file).code, 0);
   dir_.Write("log", "k,t\na,0\na,12\n");
   const RunResult r = Run("--input csv " + file);
   EXPECT_EQ(r.code, 1);
-  EXPECT_THAT(r.err, HasSubstr("since it was read into --journal"));
+  EXPECT_THAT(r.err, HasSubstr("since it was read into --state"));
 }
 
 }  // namespace

@@ -41,14 +41,14 @@ TEST(Program, VersionSaysWhatItIsAndReads) {
 
 TEST(Program, EveryCommandSaysTheVersion) {
   const std::string version = RunPleat("--version").out;
-  for (const char* command : {"fold", "live", "rollup", "analyze", "journal"}) {
+  for (const char* command : {"fold", "live", "rollup", "analyze", "state"}) {
     const Finished r = RunPleat(std::string(command) + " --version");
     EXPECT_EQ(r.code, 0) << r.err;
     EXPECT_EQ(r.out, version) << command;
   }
   EXPECT_EQ(RunPleat("fold --key k --version --quiet 1m").out, version);
   EXPECT_EQ(RunPleat("rollup --version file").out, version);
-  EXPECT_EQ(RunPleat("journal show d --version").out, version);
+  EXPECT_EQ(RunPleat("state show d --version").out, version);
   // Of `pleat live` it is the version of its members, and behind -- it is a file.
   EXPECT_EQ(RunPleat("live --version v --key k").out, "");
   EXPECT_EQ(RunPleat("fold --key k --quiet 1m -- --version").code, 1);
@@ -66,7 +66,7 @@ TEST(Program, HelpOnAFullDiskFailsAndSaysSo) {
 TEST(Program, HelpFitsIntoEightyColumns) {
   for (const std::string words :
        {"--help", "--version", "fold --help", "live --help", "rollup --help", "analyze --help",
-        "journal --help", "completions --help"}) {
+        "state --help", "completions --help"}) {
     const Finished help = RunPleat(words);
     ASSERT_EQ(help.code, 0) << words;
     std::istringstream lines(help.out);
@@ -87,8 +87,8 @@ TEST(Program, ControlCharactersAreNotRepeated) {
                           {"fold", "--key", "k", "--quiet", "1m", "--on-invalid", name},
                           {"fold", "--key", "k", "--quiet", "1m", "--spec", name},
                           {"analyze", "--key", name, "--time", "t", name},
-                          {"journal", name, name},
-                          {"journal", "check", dir / name},
+                          {"state", name, name},
+                          {"state", "check", dir / name},
                           {"completions", name}}) {
     Words all = {PleatProgram()};
     all.insert(all.end(), words.begin(), words.end());

@@ -1,5 +1,5 @@
-// Runs with --journal, and a clock that is not where that of the directory is. Most run in this process,
-// with a clock that begins when the test says.
+// Runs with --state, and a clock that is not where that of the directory is. Most run in this
+// process, with a clock that begins when the test says.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -23,8 +23,8 @@
 #include "tools/pleat/live/live_set_run.h"
 #include "tools/pleat/rollup/rollup_command.h"
 #include "tools/pleat/rollup/rollup_run.h"
-#include "tools/pleat/run_journal.h"
 #include "tools/pleat/run_note.h"
+#include "tools/pleat/run_state.h"
 
 namespace pleat::cli {
 namespace {
@@ -58,13 +58,13 @@ int RunOf(auto parse, const Words& words, EngineTime at) {
 
 class RunClock : public testing::Test {
  protected:
-  std::string Journal() const { return " --journal " + (dir_ / "j"); }
+  std::string StateOption() const { return " --state " + (dir_ / "j"); }
 
   // Runs the command in this process, with a clock that says `at` when it begins.
   RunResult RunAt(EngineTime at, const Command& command, const std::string& more) {
     const Words words =
         WordsOf(command.name + " " + command.options + " --no-summary --stats " + (dir_ / "stats") +
-                " --output " + (dir_ / "out") + Journal() + " " + more);
+                " --output " + (dir_ / "out") + StateOption() + " " + more);
     testing::internal::CaptureStderr();
     RunResult result;
     if (command.name == "fold") result.code = RunOf<FoldRun>(ParseFoldOptions, words, at);
@@ -124,7 +124,7 @@ TEST_F(RunClock, TimeGoesOnFromADirectoryThatIsAheadWithoutAPause) {
     const bool is_live = command.name == "live";
     RunAt(ahead, command, (is_live ? "" : "--at-end keep ") + File());
     Subprocess process(
-        Pleat(command.name + " " + command.options + " --no-summary --stats -" + Journal()));
+        Pleat(command.name + " " + command.options + " --no-summary --stats -" + StateOption()));
     for (const std::string key : {"2", "3", "4"}) {
       process.Write("{\"k\":" + key + "}\n");
       const std::string end = is_live ? "\"count\":0,\"payload\":" : "{\"k\":";
@@ -135,7 +135,7 @@ TEST_F(RunClock, TimeGoesOnFromADirectoryThatIsAheadWithoutAPause) {
     EXPECT_THAT(process.out(), HasSubstr("\"9998-11-26T"));
     EXPECT_TRUE(HasLine(process.err(), "pleat " + command.name + ": the clock says 2"))
         << process.err();
-    EXPECT_THAT(process.err(), HasSubstr(", and --journal " + (dir_ / "j") + " is at 9998-11-26T"));
+    EXPECT_THAT(process.err(), HasSubstr(", and --state " + (dir_ / "j") + " is at 9998-11-26T"));
     EXPECT_GT(ParseStats(StatsLine(process.err()))["clock_behind_s"], 0);
     Clear();
   }
@@ -153,8 +153,7 @@ TEST_F(RunClock, ByHowMuchTheClockIsBehindIsInTheStatistics) {
     EXPECT_NEAR(Stat(behind, "clock_behind_s"), 864'000, 3'600) << "as long as the runs took";
     EXPECT_THAT(behind.err,
                 StartsWith("pleat " + command.name + ": the clock says 2023-11-04T22:"));
-    EXPECT_THAT(behind.err,
-                HasSubstr("Z, and --journal " + (dir_ / "j") + " is at 2023-11-14T22:"));
+    EXPECT_THAT(behind.err, HasSubstr("Z, and --state " + (dir_ / "j") + " is at 2023-11-14T22:"));
     EXPECT_THAT(behind.err, testing::EndsWith("Z: time goes on from there\n"));
     ExpectBalancedFor(command.name, behind.stats);
     const RunResult again = RunAt(kT0 + hours(1), command, File());
@@ -210,20 +209,20 @@ TEST_F(RunClock, CountsOfAJumpOfTheClockAreLeftOut) {
 }
 
 TEST_F(RunClock, WhileNoLineComesASnapshotIsDueOnceADay) {
-  auto journal = *RunJournal::Open(dir_ / "j", "fold", {}, /*repeats=*/false);
+  auto run_state = *RunState::Open(dir_ / "j", "fold", {}, /*repeats=*/false);
   const SnapshotEvery often;
   const SnapshotEvery seldom = {.time = hours(48)};
   const SnapshotEvery lines = {.time = kForever, .lines = 5};
-  EXPECT_FALSE(journal->Due(often, hours(23)));
-  EXPECT_EQ(journal->UntilDue(often, hours(23)), hours(1));
-  EXPECT_TRUE(journal->Due(often, hours(24)));
-  EXPECT_EQ(journal->UntilDue(often, hours(25)), hours(0));
-  EXPECT_EQ(journal->UntilDue(seldom, hours(25)), hours(23));
-  EXPECT_EQ(journal->UntilDue(lines, hours(25)), kForever);
-  journal->Took({.kind = LineBlock::Kind::kLines, .text = "line\n"}, 1);
-  EXPECT_EQ(journal->UntilDue(often, minutes(0)), often.time);
-  EXPECT_TRUE(journal->Due(often, hours(1)));
-  EXPECT_FALSE(journal->Due(lines, hours(25)));
+  EXPECT_FALSE(run_state->Due(often, hours(23)));
+  EXPECT_EQ(run_state->UntilDue(often, hours(23)), hours(1));
+  EXPECT_TRUE(run_state->Due(often, hours(24)));
+  EXPECT_EQ(run_state->UntilDue(often, hours(25)), hours(0));
+  EXPECT_EQ(run_state->UntilDue(seldom, hours(25)), hours(23));
+  EXPECT_EQ(run_state->UntilDue(lines, hours(25)), kForever);
+  run_state->Took({.kind = LineBlock::Kind::kLines, .text = "line\n"}, 1);
+  EXPECT_EQ(run_state->UntilDue(often, minutes(0)), often.time);
+  EXPECT_TRUE(run_state->Due(often, hours(1)));
+  EXPECT_FALSE(run_state->Due(lines, hours(25)));
 }
 
 // --- What is due, and lines of no use
@@ -325,10 +324,11 @@ TEST_F(RunClock, AnOptionWithoutEffectIsRefused) {
     EXPECT_EQ(run.code, 2) << words;
     return run.err;
   };
-  EXPECT_THAT(refused("1d"), HasSubstr("--max-forward-jump: needs --journal"));
-  EXPECT_THAT(refused("0" + Journal()), HasSubstr("--max-forward-jump: must be above 0"));
-  EXPECT_THAT(refused("soon" + Journal()), HasSubstr("--max-forward-jump: "));
-  EXPECT_THAT(refused("1d --time t" + Journal()), HasSubstr("--max-forward-jump: needs --idle"));
+  EXPECT_THAT(refused("1d"), HasSubstr("--max-forward-jump: needs --state"));
+  EXPECT_THAT(refused("0" + StateOption()), HasSubstr("--max-forward-jump: must be above 0"));
+  EXPECT_THAT(refused("soon" + StateOption()), HasSubstr("--max-forward-jump: "));
+  EXPECT_THAT(refused("1d --time t" + StateOption()),
+              HasSubstr("--max-forward-jump: needs --idle"));
   EXPECT_FALSE(std::filesystem::exists(dir_ / "j"));
 }
 

@@ -1,4 +1,4 @@
-// The directory of --journal and the outputs of a run: what a run that comes to nothing leaves
+// The directory of --state and the outputs of a run: what a run that comes to nothing leaves
 // alone, which files are the directory's own, and what errors say to do.
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ class RunDirectoryTest : public testing::Test {
  protected:
   RunResult Run(const std::string& words) { return RunIn("j", words); }
   RunResult RunIn(const std::string& directory, const std::string& words) {
-    return Fold("--time t --quiet 1m --journal " + (dir_ / directory) + " " + words);
+    return Fold("--time t --quiet 1m --state " + (dir_ / directory) + " " + words);
   }
   std::string Outputs() const {
     return "--output " + (dir_ / "out") + " --open " + (dir_ / "open");
@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(MistypedTest, LeavesOutputsAndTheDirectoryAsTheyWere) {
   const TemporaryDirectory dir;
   const std::string file = dir.Write("file", kEvents);
-  const std::string words = " --time t --journal " + (dir / "j") + " --output " +
+  const std::string words = " --time t --state " + (dir / "j") + " --output " +
                             dir.Write("out", "precious\n") + " --open " +
                             dir.Write("open", "precious\n") + " --late " +
                             dir.Write("late", "precious\n") + " " + file;
@@ -118,7 +118,7 @@ TEST_F(RunDirectoryTest, LinesOfNoUseChangeNothingThatEarlierRunsKept) {
 // On arrival time the groups of an earlier run are due as soon as anybody looks: here of one that was
 // killed right behind its snapshot.
 TEST_F(RunDirectoryTest, OnlyARunWithoutLinesClosesWhatIsDueByTheClock) {
-  const std::string words = "fold --no-summary --key k --quiet 1us --at-end keep --journal " +
+  const std::string words = "fold --no-summary --key k --quiet 1us --at-end keep --state " +
                             (dir_ / "j") + " --output " + (dir_ / "out") + " ";
   Subprocess killed(Pleat(words + "--snapshot-every 2"));
   killed.Write(At(0) + "nonsense\n");
@@ -165,8 +165,8 @@ TEST_F(RunDirectoryTest, InvalidLinesAreKeptApartAlsoOfARunThatComesToNothing) {
 }
 
 TEST_F(RunDirectoryTest, WhatIsHeldBackIsWrittenOnceALineIsUsable) {
-  Subprocess process(Pleat("fold --key k --time t --quiet 1m --no-summary --journal " +
-                           (dir_ / "j") + " --at-end keep"));
+  Subprocess process(Pleat("fold --key k --time t --quiet 1m --no-summary --state " + (dir_ / "j") +
+                           " --at-end keep"));
   process.Write("nonsense\n" + At(0));
   ASSERT_TRUE(process.AwaitErr("<stdin>:1: "));
   process.Write(At(100));
@@ -176,7 +176,7 @@ TEST_F(RunDirectoryTest, WhatIsHeldBackIsWrittenOnceALineIsUsable) {
 
 // --- Outputs that the directory knows, and others
 
-// A directory with a journal, the file that was read into it, and what came out; both can move.
+// A state directory, the file that was read into it, and what came out; both can move.
 class OutputNamesTest : public testing::Test {
  protected:
   OutputNamesTest() {
@@ -188,9 +188,8 @@ class OutputNamesTest : public testing::Test {
   }
   // `outputs`: options with names in the directory d.
   RunResult Run(const std::string& d, std::vector<std::string> outputs = {"--output out"}) {
-    std::string words =
-        "--key k --time t --quiet 1m --allowed-lateness 1m --at-end keep --journal " + (dir_ / d) +
-        "/j " + (dir_ / d) + "/file";
+    std::string words = "--key k --time t --quiet 1m --allowed-lateness 1m --at-end keep --state " +
+                        (dir_ / d) + "/j " + (dir_ / d) + "/file";
     for (const std::string& output : outputs) {
       const size_t space = output.find(' ');
       words += " " + output.substr(0, space + 1) + (dir_ / d) + "/" + output.substr(space + 1);
@@ -210,7 +209,7 @@ class OutputNamesTest : public testing::Test {
   }
   void ExpectRefused(const RunResult& run, const std::string& output) {
     EXPECT_EQ(run.code, 1) << run.err;
-    EXPECT_TRUE(HasLine(run.err, "pleat fold: " + (dir_ / output) + ": has bytes that --journal "))
+    EXPECT_TRUE(HasLine(run.err, "pleat fold: " + (dir_ / output) + ": has bytes that --state "))
         << run.err;
     EXPECT_EQ(run.stats, "") << "nothing was read";
   }
@@ -293,8 +292,8 @@ TEST_F(OutputNamesTest, AFileOfSomebodyElseIsRefusedAndStays) {
 TEST_F(OutputNamesTest, ANewOutputIsKnownBeforeAnythingIsWrittenToIt) {
   dir_.Write("d/nonsense", kNonsense);
   const std::string words =
-      "--key k --time t --quiet 1m --allowed-lateness 1m --at-end keep --journal " +
-      (dir_ / "d/j") + " --output " + (dir_ / "d/out") + " --invalid " + (dir_ / "d/invalid") + " ";
+      "--key k --time t --quiet 1m --allowed-lateness 1m --at-end keep --state " + (dir_ / "d/j") +
+      " --output " + (dir_ / "d/out") + " --invalid " + (dir_ / "d/invalid") + " ";
   EXPECT_EQ(Fold(words + (dir_ / "d/nonsense")).code, 1);
   EXPECT_EQ(Content(dir_ / "d/invalid"), kNonsense);
   EXPECT_EQ(Content(dir_ / "d/out"), out_);
@@ -322,10 +321,10 @@ class OutputInsideTest : public RunDirectoryTest {
   }
   void ExpectRefused(const std::string& option, const std::string& path) {
     const Finished run =
-        RunToEnd(Pleat("fold --key k --time t --quiet 1m --allowed-lateness 1m --journal " +
+        RunToEnd(Pleat("fold --key k --time t --quiet 1m --allowed-lateness 1m --state " +
                        (dir_ / "j") + " " + option + " " + path + " " + file_));
     EXPECT_EQ(run.code, 2) << option << " " << path;
-    EXPECT_THAT(run.err, HasSubstr(option + ": a file in the directory of --journal"));
+    EXPECT_THAT(run.err, HasSubstr(option + ": a file in the directory of --state"));
     EXPECT_EQ(WithLock(), kept_) << option << " " << path;
   }
 
@@ -352,16 +351,15 @@ TEST_F(OutputInsideTest, ByAnotherNameIsRefusedAsWell) {
   ExpectRefused("--stats", dir_ / "hard");
   const Finished redirected =
       RunToEnd({"/bin/sh", "-c",
-                PleatProgram() + " fold --key k --time t --quiet 1m --journal " + (dir_ / "j") +
-                    " " + file_ + " >> " + (dir_ / "j/snapshot-1")});
+                PleatProgram() + " fold --key k --time t --quiet 1m --state " + (dir_ / "j") + " " +
+                    file_ + " >> " + (dir_ / "j/snapshot-1")});
   EXPECT_EQ(redirected.code, 2);
   EXPECT_EQ(WithLock(), kept_);
 }
 
 TEST_F(OutputInsideTest, OfADirectoryThatIsNotThereYetIsRefused) {
-  const Finished run =
-      RunToEnd(Pleat("fold --key k --time t --quiet 1m --journal " + (dir_ / "n/") + " --output " +
-                     (dir_ / "n/out") + " " + file_));
+  const Finished run = RunToEnd(Pleat("fold --key k --time t --quiet 1m --state " + (dir_ / "n/") +
+                                      " --output " + (dir_ / "n/out") + " " + file_));
   EXPECT_EQ(run.code, 2) << run.err;
   EXPECT_FALSE(std::filesystem::exists(dir_ / "n"));
 }
@@ -381,7 +379,8 @@ TEST_F(RunDirectoryTest, ADirectoryOfSomebodyElseIsRefusedAndStaysAsItIs) {
   dir_.Write("j/notes.txt", "theirs");
   const RunResult refused = Run("--key k " + file);
   EXPECT_EQ(refused.code, 1);
-  EXPECT_THAT(refused.err, HasSubstr("is no journal, and has other files, such as notes.txt"));
+  EXPECT_THAT(refused.err,
+              HasSubstr("is no state directory, and has other files, such as notes.txt"));
   EXPECT_THAT(TemporaryDirectory::Names(dir_ / "j"), ElementsAre("notes.txt"));
 }
 
@@ -411,7 +410,7 @@ TEST_F(WayOutTest, OfASnapshotThatIsGoneIsNoBeginning) {
                     HasSubstr("another directory")));
   EXPECT_EQ(Content(dir_ / "out"), out);
   for (const std::string action : {"check", "show"}) {
-    const Finished told = RunToEnd(Pleat("journal " + action + " " + (dir_ / "j")));
+    const Finished told = RunToEnd(Pleat("state " + action + " " + (dir_ / "j")));
     EXPECT_EQ(told.code, 1) << action;
     EXPECT_THAT(told.out, HasSubstr("MANIFEST: at byte 0: says that a snapshot was here"))
         << action;
@@ -424,15 +423,15 @@ TEST_F(WayOutTest, OfDamageNamesCheckAndSalvage) {
   dir_.Write("j/snapshot-1", bytes);
   EXPECT_THAT(Refused("first"),
               AllOf(HasSubstr("the checksum is wrong"),
-                    HasSubstr("pleat journal check " + (dir_ / "j") + " says"),
-                    HasSubstr("pleat journal salvage " + (dir_ / "j") + " --out NEW-DIR")));
+                    HasSubstr("pleat state check " + (dir_ / "j") + " says"),
+                    HasSubstr("pleat state salvage " + (dir_ / "j") + " --out NEW-DIR")));
 }
 
 TEST_F(WayOutTest, OfAnOutputThatWasMovedAwaySaysSoAndMakesNone) {
   std::filesystem::rename(dir_ / "out", dir_ / "elsewhere");
   EXPECT_THAT(Refused("first"),
               AllOf(HasSubstr((dir_ / "out") + ": is not there, and had at least "),
-                    HasSubstr("put it back where it was"), HasSubstr("another --journal")));
+                    HasSubstr("put it back where it was"), HasSubstr("another --state")));
   EXPECT_FALSE(std::filesystem::exists(dir_ / "out"));
 }
 
@@ -461,20 +460,20 @@ TEST_F(WayOutTest, StatisticsOfASalvagedCopySayWhatIsMissing) {
   bytes[bytes.size() - 40] = static_cast<char>(bytes[bytes.size() - 40] ^ 1);
   std::ofstream(snapshot, std::ios::binary) << bytes;
   const Finished saved = RunToEnd(
-      Pleat("journal salvage " + (dir_ / "many.j") + " --out " + (dir_ / "copy") + " --json"));
+      Pleat("state salvage " + (dir_ / "many.j") + " --out " + (dir_ / "copy") + " --json"));
   EXPECT_EQ(saved.code, 1);
   ASSERT_THAT(saved.out, Not(HasSubstr("\"lost\":[]"))) << saved.out;
-  const std::string shown = RunToEnd(Pleat("journal show --json " + (dir_ / "copy"))).out;
+  const std::string shown = RunToEnd(Pleat("state show --json " + (dir_ / "copy"))).out;
   const std::string groups = "],\"groups\":";
   const int left = std::stoi(shown.substr(shown.find(groups) + groups.size()));
   EXPECT_LT(left, 60);
   EXPECT_THAT(shown, HasSubstr(",\"lost\":["));
-  EXPECT_THAT(RunToEnd(Pleat("journal show " + (dir_ / "copy"))).out,
+  EXPECT_THAT(RunToEnd(Pleat("state show " + (dir_ / "copy"))).out,
               HasSubstr("lost         partitions "));
   for (int run = 0; run < 2; ++run) {
     const Finished went = RunToEnd(
         Pleat("fold --stats - --key k --time t --quiet 1m --at-end keep --output " +
-              (dir_ / "many.out") + " --journal " + (dir_ / "copy") + " " + (dir_ / "many")));
+              (dir_ / "many.out") + " --state " + (dir_ / "copy") + " " + (dir_ / "many")));
     EXPECT_EQ(went.code, 0) << went.err;
     auto stats = ParseStats(StatsLine(went.err));
     EXPECT_EQ(stats["open"], left);
@@ -486,10 +485,10 @@ TEST_F(WayOutTest, StatisticsOfASalvagedCopySayWhatIsMissing) {
 TEST_F(RunDirectoryTest, NamesThatAreNotUtf8AreShownAsValidJson) {
   const std::string file = dir_.Write("caf\xe9 \xed\xa0\x80 \xf0\x9f\x98\x80", kEvents);
   ASSERT_EQ(RunToEnd({PleatProgram(), "fold", "--key", "k", "--time", "t", "--quiet", "1m",
-                      "--output", dir_ / "out", "--journal", dir_ / "j", file})
+                      "--output", dir_ / "out", "--state", dir_ / "j", file})
                 .code,
             0);
-  EXPECT_THAT(RunToEnd(Pleat("journal show --json " + (dir_ / "j"))).out,
+  EXPECT_THAT(RunToEnd(Pleat("state show --json " + (dir_ / "j"))).out,
               HasSubstr("/caf\uFFFD \uFFFD\uFFFD\uFFFD \xf0\x9f\x98\x80\","));
 }
 

@@ -1,4 +1,4 @@
-// `pleat fold`, `live` and `rollup` with --journal, killed at drawn system calls and started again
+// `pleat fold`, `live` and `rollup` with --state, killed at drawn system calls and started again
 // by the same command: all files have the bytes of a run that nobody killed.
 //
 //   PLEAT_RUN_KILLS=100   kills of each command; 5 by default, of large logs 1
@@ -109,7 +109,7 @@ TEST_P(RunKill, TheSameCommandEndsWithTheSameBytes) {
   for (uint64_t kills = 0; kills < ChosenKills(job) || ends == 0;) {
     TemporaryDirectory dir;
     Words words = WordsIn(dir, job, threads);
-    for (const std::string& word : WordsOf("--journal " + (dir / "j") + " --snapshot-every 1500")) {
+    for (const std::string& word : WordsOf("--state " + (dir / "j") + " --snapshot-every 1500")) {
       words.push_back(word);
     }
     for (bool killed = true; killed;) {

@@ -1,4 +1,4 @@
-// A log that is written in pieces cut anywhere and rotated, and `pleat fold --journal` after each
+// A log that is written in pieces cut anywhere and rotated, and `pleat fold --state` after each
 // step: in the end the output is that of one run over the whole log.
 //
 //   PLEAT_ROTATIONS=500   logs; a few by default
@@ -267,14 +267,14 @@ TEST(RunRotation, ALogInPiecesUnderAnyNamesIsReadOnce) {
     for (uint32_t i = 0; i < steps; ++i) {
       log.Step();
       if (log.Draw(3) == 0) continue;
-      const RunResult kept = fold(
-          "out", "--at-end keep --journal " + (dir / "j") + log.Files(/*all=*/log.Draw(4) > 0));
+      const RunResult kept =
+          fold("out", "--at-end keep --state " + (dir / "j") + log.Files(/*all=*/log.Draw(4) > 0));
       if (kept.code == 1 && kept.err.find("no line was usable") != std::string::npos) continue;
       ASSERT_EQ(kept.code, 0) << kept.err;
       log.NoteRead();
     }
     log.WriteRest();
-    const RunResult last = fold("out", "--journal " + (dir / "j") + log.Files(/*all=*/true));
+    const RunResult last = fold("out", "--state " + (dir / "j") + log.Files(/*all=*/true));
     const RunResult whole = fold("whole", dir.Write("whole.log", log.whole()));
     ASSERT_EQ(last.code, 0) << last.err;
     EXPECT_EQ(last.stats, whole.stats);
@@ -298,7 +298,7 @@ class RotatedMeanwhile : public testing::Test {
   }
   std::string WordsFor(const std::string& files) const {
     std::string words = "--key k --time t --quiet 1h --at-end keep --output " + (dir_ / "out") +
-                        " --open " + (dir_ / "open") + " --journal " + (dir_ / "j");
+                        " --open " + (dir_ / "open") + " --state " + (dir_ / "j");
     for (const std::string& file : WordsOf(files)) words += " " + (dir_ / file);
     return words;
   }

@@ -1,4 +1,4 @@
-// `pleat fold`, `live` and `rollup` with --journal over files that grow between runs, in trouble:
+// `pleat fold`, `live` and `rollup` with --state over files that grow between runs, in trouble:
 // the run is killed, or a call of the system fails, at a drawn point, and the same command is given
 // again. In the end all files have the bytes of runs that nothing happened to.
 //
@@ -177,16 +177,17 @@ class Site {
     std::ofstream(FileName(growth.file), std::ios::binary | std::ios::app) << growth.bytes;
   }
 
-  // The command over all files so far. Without a journal: at once, what is open as in the last run.
-  Words Command(bool journal, uint64_t threads) const {
+  // The command over all files so far. Without a state directory: at once, what is open as in the
+  // last run.
+  Words Command(bool with_state, uint64_t threads) const {
     std::string words = PleatProgram() + " " + plan_.command;
-    if (!journal) words.erase(words.find(" --snapshot-every"));
+    if (!with_state) words.erase(words.find(" --snapshot-every"));
     for (const std::string name : kOutputs) words += " --" + name + " " + (dir_ / name);
     words += " --threads " + std::to_string(threads);
-    if (journal) words += " --journal " + (dir_ / "j");
+    if (with_state) words += " --state " + (dir_ / "j");
     if (!plan_.command.starts_with("live")) {
       const bool flushes = ended() && plan_.flushes;
-      words += std::string(" --at-end ") + (flushes ? "flush" : journal ? "keep" : "drop");
+      words += std::string(" --at-end ") + (flushes ? "flush" : with_state ? "keep" : "drop");
     }
     for (size_t file = 0; file <= plan_.runs[next_ - 1].file; ++file) words += " " + FileName(file);
     return WordsOf(words);

@@ -143,11 +143,11 @@ TEST(Selection, AZoneOfTheCommandLineHoldsForTheRangeOfADocument) {
   EXPECT_THAT(r.out, HasSubstr(R"("from": "2015-09-11T23:00:00.000000Z")"));
 }
 
-TEST(Selection, AJournalGoesOnWithTheSameSelectionOnly) {
+TEST(Selection, AStateDirectoryGoesOnWithTheSameSelectionOnly) {
   const TemporaryDirectory directory;
   const std::string in = directory.Write("in", At(0, "a") + At(1, "b") + At(2, "a"));
   const std::string fold =
-      "--key k --quiet 1m --time t --merge 'n=count()' --at-end keep --journal " +
+      "--key k --quiet 1m --time t --merge 'n=count()' --at-end keep --state " +
       (directory / "state") + " " + in;
   EXPECT_EQ(Stat(Fold("--where k=a " + fold), "excluded"), 1);
   EXPECT_EQ(Stat(Fold("--where k=a " + fold), "excluded"), 1);

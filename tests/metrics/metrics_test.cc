@@ -294,28 +294,28 @@ TEST_F(Metrics, WithoutDriversAndConsumersThereAreNoFamiliesOfThem) {
   EXPECT_THAT(text, Not(HasSubstr("pleat_consumer")));
 }
 
-TEST(MetricsOfJournals, TellWhetherSnapshotsAreTaken) {
-  const JournalMetrics journals[] = {
-      {.journal = "/var/lib/orders",
+TEST(MetricsOfStateDirectories, TellWhetherSnapshotsAreTaken) {
+  const StateDirectoryMetrics directories[] = {
+      {.directory = "/var/lib/orders",
        .state = {.taken = 7, .failed = 2, .bytes = 4096, .last = absl::ResourceExhaustedError("")},
        .newest = FromUnix(1'700'000'000s)},
-      {.journal = "new"}};
-  const std::string text = WriteMetrics({}, MetricsFormat::kOpenMetrics, {}, {}, {}, journals);
+      {.directory = "new"}};
+  const std::string text = WriteMetrics({}, MetricsFormat::kOpenMetrics, {}, {}, {}, directories);
   for (const char* line : {
            "# TYPE pleat_snapshots counter\n",
-           "pleat_snapshots_total{journal=\"/var/lib/orders\",result=\"taken\"} 7\n",
-           "pleat_snapshots_total{journal=\"/var/lib/orders\",result=\"failed\"} 2\n",
-           "pleat_snapshots_total{journal=\"new\",result=\"taken\"} 0\n",
-           "pleat_snapshot_failing{journal=\"/var/lib/orders\"} 1\n",
-           "pleat_snapshot_failing{journal=\"new\"} 0\n",
+           "pleat_snapshots_total{directory=\"/var/lib/orders\",result=\"taken\"} 7\n",
+           "pleat_snapshots_total{directory=\"/var/lib/orders\",result=\"failed\"} 2\n",
+           "pleat_snapshots_total{directory=\"new\",result=\"taken\"} 0\n",
+           "pleat_snapshot_failing{directory=\"/var/lib/orders\"} 1\n",
+           "pleat_snapshot_failing{directory=\"new\"} 0\n",
            "# UNIT pleat_snapshot_bytes bytes\n",
-           "pleat_snapshot_bytes{journal=\"/var/lib/orders\"} 4096\n",
-           "pleat_snapshot_bytes{journal=\"new\"} 0\n",
-           "pleat_snapshot_timestamp_seconds{journal=\"/var/lib/orders\"} ",
+           "pleat_snapshot_bytes{directory=\"/var/lib/orders\"} 4096\n",
+           "pleat_snapshot_bytes{directory=\"new\"} 0\n",
+           "pleat_snapshot_timestamp_seconds{directory=\"/var/lib/orders\"} ",
        }) {
     EXPECT_THAT(text, HasSubstr(line));
   }
-  EXPECT_THAT(text, Not(HasSubstr("pleat_snapshot_timestamp_seconds{journal=\"new\"}")));
+  EXPECT_THAT(text, Not(HasSubstr("pleat_snapshot_timestamp_seconds{directory=\"new\"}")));
   EXPECT_THAT(text, Not(HasSubstr("collection=")));
 }
 

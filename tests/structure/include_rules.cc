@@ -80,10 +80,10 @@ const std::vector<Edge>& Edges() {
         {"engine/live/", {"engine/live/", "engine/table/", "engine/base/"}},
         {"engine/rollup/", {"engine/rollup/", "engine/outbox/", "engine/table/", "engine/base/"}},
         {"engine/metrics/", {"engine/metrics/", "engine/base/utf8.h"}},
-        {"engine/journal/",
-         {"engine/journal/", "engine/base/", "pleat/journal.h", "pleat/journal_care.h"}},
+        {"engine/state/",
+         {"engine/state/", "engine/base/", "pleat/state_directory.h", "pleat/state_care.h"}},
         {"engine/core/",
-         {"engine/core/", "engine/partition/", "engine/journal/", "engine/fold/", "engine/outbox/",
+         {"engine/core/", "engine/partition/", "engine/state/", "engine/fold/", "engine/outbox/",
           "engine/rollup/", "engine/live/", "engine/table/", "engine/base/", "pleat/rollup.h"}},
     };
     for (Edge& edge : all)
@@ -109,7 +109,7 @@ const std::vector<Edge>& Edges() {
     all.push_back({"engine/asio/", {"engine/asio/", "engine/base/check.h", "pleat/"}});
     // Commands share tools/pleat and do not see each other; only main.cc sees them all.
     const Names commands = {"tools/pleat/fold/", "tools/pleat/analyze/", "tools/pleat/live/",
-                            "tools/pleat/rollup/", "tools/pleat/journal/"};
+                            "tools/pleat/rollup/", "tools/pleat/state/"};
     for (const std::string_view command : commands) {
       Names others = commands;
       std::erase(others, command);
@@ -141,9 +141,9 @@ const std::vector<Door>& Doors() {
        {"engine/asio/", "include/pleat/asio", "include/pleat/detail/asio", "examples/"},
        {}},
       {"boost/", {"engine/", "include/pleat/asio", "include/pleat/detail/asio", "examples/"}, {}},
-      {"xxhash.h", {"engine/journal/", "tools/pleat/"}, {}},
+      {"xxhash.h", {"engine/state/", "tools/pleat/"}, {}},
       {"zlib.h", {"tools/pleat/"}, {}},
-      {"zstd.h", {"engine/journal/", "tools/pleat/"}, {}},
+      {"zstd.h", {"engine/state/", "tools/pleat/"}, {}},
       {"absl/", {"engine/", "include/pleat/", "tools/pleat/", "examples/"}, {}},
       // The operating system, threads and files: not in what has to be a function of its input.
       {"sys/", {}, kPure},

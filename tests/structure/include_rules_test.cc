@@ -16,8 +16,8 @@ TEST(IncludeRules, FolderSeesItselfAndWhatIsLeftOfIt) {
                       "#include \"engine/table/slab.h\"\n#include \"engine/base/check.h\"\n"),
               IsEmpty());
   EXPECT_THAT(Examine("engine/core/a.cc", "#include \"engine/outbox/outbox.h\"\n"), IsEmpty());
-  EXPECT_THAT(Examine("engine/core/a.cc", "#include \"engine/journal/a.h\"\n"), IsEmpty());
-  EXPECT_THAT(Examine("engine/journal/a.cc",
+  EXPECT_THAT(Examine("engine/core/a.cc", "#include \"engine/state/a.h\"\n"), IsEmpty());
+  EXPECT_THAT(Examine("engine/state/a.cc",
                       "#include \"engine/base/check.h\"\n"
                       "#include <pleat/storage.h>\n#include <fcntl.h>\n"),
               IsEmpty());

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "engine/base/check.h"
-#include "engine/journal/storage_error.h"
+#include "engine/state/storage_error.h"
 
 namespace pleat::inline v0_1 {
 namespace {

@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 #include <pleat/folder.h>
-#include <pleat/journal.h>
-#include <pleat/journal_care.h>
+#include <pleat/state_care.h>
+#include <pleat/state_directory.h>
 
 #include "tests/support/temporary_directory.h"
 
@@ -38,8 +38,8 @@ class Keeper {
       : engine_(*Engine::Open({.partitions = 4, .internals = {.hash_key = {{1, 2}}, .epoch = 3}})),
         words_(*engine_, "words",
                {.quiet_period = std::chrono::hours(1), .max_wait = std::chrono::hours(2)}),
-        journal_(*Journal::Open(directory, {.compress = false, .identity = 77})) {
-    const absl::StatusOr<Recovered> recovered = journal_->Recover(*engine_);
+        directory_(*StateDirectory::Open(directory, {.compress = false, .identity = 77})) {
+    const absl::StatusOr<Recovered> recovered = directory_->Recover(*engine_);
     EXPECT_TRUE(recovered.ok()) << recovered.status().message();
   }
 
@@ -55,7 +55,7 @@ class Keeper {
     engine_->Advance(FromUnix(std::chrono::seconds(60)));
   }
   void TakeSnapshot() {
-    const absl::Status taken = journal_->TakeSnapshot(*engine_);
+    const absl::Status taken = directory_->TakeSnapshot(*engine_);
     ASSERT_TRUE(taken.ok()) << taken.message();
   }
   // By partition: how many groups there are.
@@ -72,7 +72,7 @@ class Keeper {
  private:
   std::unique_ptr<Engine> engine_;
   Folder<Word, Sentence> words_;
-  std::unique_ptr<Journal> journal_;
+  std::unique_ptr<StateDirectory> directory_;
 };
 
 inline std::string BytesOf(const std::string& path) {
@@ -97,7 +97,7 @@ class KeptDirectory : public testing::Test {
   std::vector<int> Salvage() {
     const std::string out = scratch_ / "saved";
     std::filesystem::remove_all(out);
-    const absl::StatusOr<SalvageReport> report = SalvageJournal(directory_, out);
+    const absl::StatusOr<SalvageReport> report = SalvageStateDirectory(directory_, out);
     EXPECT_TRUE(report.ok()) << report.status().message();
     if (!report.ok() || report->file.empty()) return {-1};
     std::vector<size_t> left = groups_;
@@ -120,7 +120,7 @@ class KeptDirectory : public testing::Test {
   }
 
   TemporaryDirectory scratch_;
-  const std::string directory_ = scratch_ / "journal";
+  const std::string directory_ = scratch_ / "state";
   std::vector<size_t> groups_;
 };
 

@@ -41,50 +41,37 @@ FlagValue Every(std::optional<SnapshotEvery>& every) {
   return {FlagKind::kText, set, text};
 }
 
-// There is one so far.
-FlagValue DurabilityValue(bool& given) {
-  const auto set = [&given](std::string_view name, std::string_view text) {
-    given = true;
-    return text == "snapshots" ? absl::OkStatus() : WrongFlag(name, "must be snapshots");
-  };
-  return {FlagKind::kText, set, [] { return std::string("snapshots"); }};
-}
-
-absl::Status CheckJournal(const EngineJobOptions& options) {
-  if (options.journal.empty()) {
-    if (options.durability_given) return WrongFlag("durability", "needs --journal");
-    if (options.snapshot_every) return WrongFlag("snapshot-every", "needs --journal");
+absl::Status CheckStateDirectory(const EngineJobOptions& options) {
+  if (options.state_directory.empty()) {
+    if (options.snapshot_every) return WrongFlag("snapshot-every", "needs --state");
     if (options.max_forward_jump != kMaxForwardJump) {
-      return WrongFlag("max-forward-jump", "needs --journal, whose clock it is about");
+      return WrongFlag("max-forward-jump", "needs --state, whose clock it is about");
     }
     if (options.at_end == AtEnd::kKeep) {
-      return WrongFlag("at-end", "keep needs --journal, where it is kept");
+      return WrongFlag("at-end", "keep needs --state, where it is kept");
     }
     return absl::OkStatus();
   }
   if (options.at_end == AtEnd::kDrop) {
-    return WrongFlag("at-end", "drop does not go with --journal; keep leaves it for the next run");
+    return WrongFlag("at-end", "drop does not go with --state; keep leaves it for the next run");
   }
   std::vector<std::string> inputs = options.inputs;
   std::ranges::sort(inputs);
   const auto twice = std::ranges::adjacent_find(inputs);
   if (twice == inputs.end()) return absl::OkStatus();
-  return WrongFlag("journal", "reads each file once, and " + Printable(*twice) + " is given twice");
+  return WrongFlag("state", "reads each file once, and " + Printable(*twice) + " is given twice");
 }
 
 }  // namespace
 
 Flag EngineFlag(EngineJobOptions& o, std::string_view name, std::string_view help) {
   const std::vector<Flag> flags = {
-      {"journal", "DIR",
+      {"state", "DIR",
        "keep what is open in this directory, so that the same command goes on there after\n"
        "a crash or a kill, and the next run with further FILEs after --at-end keep: each\n"
        "FILE is read once. --output, --late and --invalid are then written in place. A signal\n"
-       "acts as --at-end keep. See pleat journal --help",
-       FileName(o.journal, Dash::kRefused)},
-      {"durability", "snapshots",
-       "what is kept: snapshots of all that is open, and FILEs are read on from there",
-       DurabilityValue(o.durability_given)},
+       "acts as --at-end keep. See pleat state --help",
+       FileName(o.state_directory, Dash::kRefused)},
       {"snapshot-every", "DURATION|LINES",
        "how often a snapshot is taken (default 10s), besides at the end; LINES are counted\n"
        "block by block, as the input is read",
@@ -106,7 +93,7 @@ Flag EngineFlag(EngineJobOptions& o, std::string_view name, std::string_view hel
 }
 
 absl::Status CheckEffects(const EngineJobOptions& options) {
-  if (absl::Status journal = CheckJournal(options); !journal.ok()) return journal;
+  if (absl::Status wrong = CheckStateDirectory(options); !wrong.ok()) return wrong;
   if (options.has_time()) {
     if (options.idle == kForever && options.max_forward_jump != kMaxForwardJump) {
       return WrongFlag("max-forward-jump", "needs --idle; by --time alone no clock counts");
@@ -139,26 +126,26 @@ absl::Status EngineJob::OpenEngine() {
   return absl::OkStatus();
 }
 
-// --- The journal
+// --- The state directory
 
 // A source that is live does not repeat itself: numbers of emissions then go on further ahead.
 absl::Status EngineJob::Recover() {
-  if (options_.journal.empty()) return absl::OkStatus();
+  if (options_.state_directory.empty()) return absl::OkStatus();
   if (absl::Status apart = CheckOutputsApart(); !apart.ok()) return apart;
   const bool repeats = std::ranges::none_of(options_.inputs, IsLive);
-  RunJournal::Options options = options_.spec_texts;
+  RunState::Options options = options_.spec_texts;
   if (options_.input != InputFormat::kNdjson) {
     options.emplace_back("input", kInputFormats[static_cast<size_t>(options_.input)]);
   }
-  absl::StatusOr<std::unique_ptr<RunJournal>> journal =
-      RunJournal::Open(options_.journal, command_, std::move(options), repeats);
-  if (!journal.ok()) return journal.status();
-  journal_ = *std::move(journal);
+  absl::StatusOr<std::unique_ptr<RunState>> run_state =
+      RunState::Open(options_.state_directory, command_, std::move(options), repeats);
+  if (!run_state.ok()) return run_state.status();
+  run_state_ = *std::move(run_state);
   if (absl::Status wrong = GoOnWithClock(); !wrong.ok()) return wrong;
-  if (absl::Status status = journal_->Recover(*engine_, options_.threads); !status.ok()) {
+  if (absl::Status status = run_state_->Recover(*engine_, options_.threads); !status.ok()) {
     return status;
   }
-  results_ = journal_->note().results;
+  results_ = run_state_->note().results;
   lines_before_ = tally().lines.lines;
   return absl::OkStatus();
 }
@@ -172,10 +159,10 @@ bool EngineJob::follows_clock() const {
 // Before anything is changed.
 absl::Status EngineJob::GoOnWithClock() {
   if (!follows_clock()) return absl::OkStatus();
-  const EngineTime kept = journal_->clock();
+  const EngineTime kept = run_state_->clock();
   const EngineTime now = Now();
-  const std::string both = "the clock says " + FormatTimestamp(now) + ", and --journal " +
-                           Printable(options_.journal) + " is at " + FormatTimestamp(kept);
+  const std::string both = "the clock says " + FormatTimestamp(now) + ", and --state " +
+                           Printable(options_.state_directory) + " is at " + FormatTimestamp(kept);
   if (kept != kBeginningOfTime && now > SaturatingAdd(kept, options_.max_forward_jump)) {
     return absl::FailedPreconditionError(
         both + ": ahead by more than --max-forward-jump " +
@@ -192,52 +179,52 @@ absl::Status EngineJob::CheckOutputsApart() {
   std::vector<NamedFile> outputs = {NamedOutput("--output", options_.output_file),
                                     NamedOutput("--invalid", options_.invalid_file)};
   for (const WantedOutput& output : Outputs()) outputs.push_back(output.named);
-  return CheckNoneInside({.role = "--journal", .path = options_.journal}, outputs);
+  return CheckNoneInside({.role = "--state", .path = options_.state_directory}, outputs);
 }
 
 OutputFile::Mode EngineJob::OutputMode() const {
-  return journal_ == nullptr ? OutputFile::Mode::kWhole : OutputFile::Mode::kStream;
+  return run_state_ == nullptr ? OutputFile::Mode::kWhole : OutputFile::Mode::kStream;
 }
 
 absl::StatusOr<uint64_t> EngineJob::KeptBytes(const std::string& path) const {
-  if (journal_ == nullptr || path.empty()) return 0;
-  return journal_->BytesOf(path);
+  if (run_state_ == nullptr || path.empty()) return 0;
+  return run_state_->BytesOf(path);
 }
 
 absl::Status EngineJob::OutputsOpened() {
-  return journal_ == nullptr ? absl::OkStatus() : journal_->NoteNames(*engine_, KeptOutputs());
+  return run_state_ == nullptr ? absl::OkStatus() : run_state_->NoteNames(*engine_, KeptOutputs());
 }
 
 absl::Status EngineJob::CheckInputs() {
-  if (journal_ == nullptr) return absl::OkStatus();
-  absl::Status checked = journal_->Check(
+  if (run_state_ == nullptr) return absl::OkStatus();
+  absl::Status checked = run_state_->Check(
       options_.inputs, [this](const std::string& path) { return OpenToLook(path); });
-  if (const std::string copies = journal_->CopiesText(); !copies.empty()) {
+  if (const std::string copies = run_state_->CopiesText(); !copies.empty()) {
     Say("left out of this run, as copies of other FILEs: " + copies);
   }
   return checked;
 }
 
 absl::StatusOr<InputStart> EngineJob::BeginInput(const std::string& path) {
-  if (journal_ == nullptr) return InputStart{};
-  return journal_->Begin(path);
+  if (run_state_ == nullptr) return InputStart{};
+  return run_state_->Begin(path);
 }
 
 absl::Status EngineJob::CheckOpened(const struct stat& info) {
-  return journal_ == nullptr ? absl::OkStatus() : journal_->CheckOpened(info);
+  return run_state_ == nullptr ? absl::OkStatus() : run_state_->CheckOpened(info);
 }
 
 void EngineJob::Took(const LineBlock& block, uint64_t lines) {
-  if (journal_ != nullptr) journal_->Took(block, lines);
+  if (run_state_ != nullptr) run_state_->Took(block, lines);
 }
 
 void EngineJob::BetweenLines() {
-  if (journal_ == nullptr || holds_back()) return;
-  if (journal_->Due(every(), elapsed())) TakeSnapshot(/*flushed=*/false);
+  if (run_state_ == nullptr || holds_back()) return;
+  if (run_state_->Due(every(), elapsed())) TakeSnapshot(/*flushed=*/false);
 }
 
 void EngineJob::EndInput(bool unfinished) {
-  if (journal_ != nullptr) journal_->End(unfinished);
+  if (run_state_ != nullptr) run_state_->End(unfinished);
 }
 
 std::array<std::pair<std::string, OutputFile*>, 3> EngineJob::KeptOutputs() {
@@ -250,17 +237,17 @@ std::array<std::pair<std::string, OutputFile*>, 3> EngineJob::KeptOutputs() {
 void EngineJob::TakeSnapshot(bool flushed) {
   Flush();
   if (stopped() && !interrupted()) return;
-  if (clock_behind_) journal_->SetClock(Now());
+  if (clock_behind_) run_state_->SetClock(Now());
   const absl::Status taken =
-      journal_->TakeSnapshot(*engine_, elapsed(), results_, flushed, KeptOutputs());
+      run_state_->TakeSnapshot(*engine_, elapsed(), results_, flushed, KeptOutputs());
   snapshot_failed_ = !taken.ok();
   if (taken.ok() || std::exchange(failure_said_, true)) return;
   Say("no snapshot could be taken: " + std::string(taken.message()) + "; the run goes on");
 }
 
-void EngineJob::SayJournal() {
-  if (journal_ == nullptr) return;
-  Say(journal_->Sentence(lines_before_));
+void EngineJob::SayRunState() {
+  if (run_state_ == nullptr) return;
+  Say(run_state_->Sentence(lines_before_));
 }
 
 std::vector<WantedOutput> EngineJob::Outputs() {
@@ -296,9 +283,9 @@ Duration EngineJob::OnSilence(Duration silent) {
   const bool woke_for_nothing = silent > Duration{0} && results() == before;
   const Duration least = std::chrono::milliseconds(woke_for_nothing ? 1 : 0);
   const Duration due = std::max(UntilDue(silent), least);
-  if (journal_ == nullptr || holds_back()) return due;
-  if (journal_->Due(every(), elapsed())) TakeSnapshot(/*flushed=*/false);
-  return std::min(due, journal_->UntilDue(every(), elapsed()));
+  if (run_state_ == nullptr || holds_back()) return due;
+  if (run_state_->Due(every(), elapsed())) TakeSnapshot(/*flushed=*/false);
+  return std::min(due, run_state_->UntilDue(every(), elapsed()));
 }
 
 // The watermark is moved as if it had followed the clock until now.
@@ -322,7 +309,7 @@ Duration EngineJob::UntilDue(Duration silent) const {
 // The numbers add up but for what was lost.
 std::string EngineJob::StatsSoFar() const {
   std::string stats = LedgerSoFar();
-  const uint64_t lost = journal_ == nullptr ? 0 : journal_->note().lost;
+  const uint64_t lost = run_state_ == nullptr ? 0 : run_state_->note().lost;
   if (lost > 0) {
     stats.insert(stats.rfind('}'), ",\"lost_partitions\":" + std::to_string(lost));
   }
@@ -341,7 +328,7 @@ void EngineJob::CommitFiles(bool flushed) {
   all_written_ = written.ok();
   StopFor(written);
   if (open_file() != nullptr) StopFor(open_file()->Commit());
-  if (journal_ == nullptr || !complete()) return;
+  if (run_state_ == nullptr || !complete()) return;
   TakeSnapshot(flushed);
   if (snapshot_failed_) FailAtEnd();
 }
@@ -364,7 +351,7 @@ void EngineJob::Conclude() {
   if (all_written_) fate = "written";
   if (unusable()) fate = "no line was usable";
   SayPlain(Summary(fate));
-  SayJournal();
+  SayRunState();
   Advise();
 }
 

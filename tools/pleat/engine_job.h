@@ -6,7 +6,7 @@
 // something falls due. With --time and --idle the watermark follows the clock while a pipe is
 // silent.
 //
-// With --journal the clock of the directory never goes back. A clock that is behind it goes on from
+// With --state the clock of the directory never goes back. A clock that is behind it goes on from
 // there; one that is too far ahead ends the run before anything is changed.
 #pragma once
 
@@ -25,7 +25,7 @@
 
 #include "tools/pleat/job_options.h"
 #include "tools/pleat/line_job.h"
-#include "tools/pleat/run_journal.h"
+#include "tools/pleat/run_state.h"
 #include "tools/pleat/spec_document.h"
 #include "tools/pleat/summary_text.h"
 
@@ -41,8 +41,7 @@ inline constexpr Duration kMaxForwardJump = std::chrono::days(7);
 struct EngineJobOptions : JobOptions {
   Duration idle = kForever;
   AtEnd at_end = AtEnd::kFlush;
-  std::string journal;  // a directory; empty: none
-  bool durability_given = false;
+  std::string state_directory;  // empty: none
   std::optional<SnapshotEvery> snapshot_every;
   Duration max_forward_jump = kMaxForwardJump;
   std::string late_file;  // these files: empty means none
@@ -57,11 +56,11 @@ struct EngineJobOptions : JobOptions {
   bool has_time() const { return !spec.event.time.empty(); }
 };
 
-// The flags of such commands: journal, durability, snapshot-every, max-forward-jump, at-end, stats,
+// The flags of such commands: state, snapshot-every, max-forward-jump, at-end, stats,
 // print-spec. REQUIRES: `options` outlives the flag.
 Flag EngineFlag(EngineJobOptions& options, std::string_view name, std::string_view help = {});
 
-// Refuses options about time and about the journal that would have no effect.
+// Refuses options about time and about the state directory that would have no effect.
 absl::Status CheckEffects(const EngineJobOptions& options);
 
 class EngineJob : public LineJob {
@@ -71,7 +70,8 @@ class EngineJob : public LineJob {
 
   // Opens the engine that the options ask for.
   absl::Status OpenEngine();
-  // Goes on where the journal stands, if there is one. Once, when the engine has its collections.
+  // Goes on where the state directory stands, if there is one. Once, when the engine has its
+  // collections.
   absl::Status Recover();
   // By how much the clock was behind that of the directory. Nothing if time follows no clock, or
   // there is no directory.
@@ -94,15 +94,15 @@ class EngineJob : public LineJob {
 
   // --open, --stats and --late.
   std::vector<WantedOutput> Outputs() override;
-  // With a journal, outputs are written in place and go on where the journal stands.
+  // With a state directory, outputs are written in place and go on where the directory stands.
   OutputFile::Mode OutputMode() const override;
   absl::StatusOr<uint64_t> KeptBytes(const std::string& path) const override;
   absl::Status OutputsOpened() override;
   absl::Status CheckInputs() override;
   absl::StatusOr<InputStart> BeginInput(const std::string& path) override;
   absl::Status CheckOpened(const struct stat& info) override;
-  bool KeepsWhatWasRead() const override { return journal_ != nullptr; }
-  absl::Status ReadPast(LineReader& reader) override { return journal_->ReadPast(reader); }
+  bool KeepsWhatWasRead() const override { return run_state_ != nullptr; }
+  absl::Status ReadPast(LineReader& reader) override { return run_state_->ReadPast(reader); }
   void Took(const LineBlock& block, uint64_t lines) override;
   void BetweenLines() override;
   void EndInput(bool unfinished) override;
@@ -143,14 +143,14 @@ class EngineJob : public LineJob {
   void Conclude() override;
 
  private:
-  // No file of the journal is overwritten by an output.
+  // No file of the state directory is overwritten by an output.
   absl::Status CheckOutputsApart();
   // Whether that which is open stays for the next run.
   bool Keeps(bool interrupted) const {
-    return journal_ != nullptr && (interrupted || options_.at_end == AtEnd::kKeep);
+    return run_state_ != nullptr && (interrupted || options_.at_end == AtEnd::kKeep);
   }
   void WriteStats(std::string_view stats);
-  void SayJournal();
+  void SayRunState();
   bool follows_clock() const;
   absl::Status GoOnWithClock();
   bool FollowsWall(Duration silent) const;
@@ -158,7 +158,7 @@ class EngineJob : public LineJob {
   SnapshotEvery every() const { return options_.snapshot_every.value_or(SnapshotEvery{}); }
   // Whether an earlier run has closed all that was open, and this one has read nothing: then the
   // file of --open is that run's.
-  bool keeps_open_file() const { return journal_ != nullptr && journal_->note().flushed; }
+  bool keeps_open_file() const { return run_state_ != nullptr && run_state_->note().flushed; }
   // Those whose length is kept, by their paths; null if they were not asked for.
   std::array<std::pair<std::string, OutputFile*>, 3> KeptOutputs();
   void TakeSnapshot(bool flushed);
@@ -166,7 +166,7 @@ class EngineJob : public LineJob {
   const std::string_view command_;
   const EngineJobOptions& options_;
   std::unique_ptr<Engine> engine_;
-  std::unique_ptr<RunJournal> journal_;  // null: none
+  std::unique_ptr<RunState> run_state_;  // null: none
   std::optional<Duration> clock_behind_;
   uint64_t lines_before_ = 0;  // read by earlier runs
   uint64_t results_ = 0;

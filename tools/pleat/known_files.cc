@@ -132,15 +132,15 @@ absl::Status KnownFiles::Add(const std::string& path) {
   const absl::StatusOr<std::optional<FileStamp>> stamp = StampOf(path);
   if (!stamp.ok()) return stamp.status();
   if (*stamp && path == "-" && lseek(STDIN_FILENO, 0, SEEK_CUR) > 0) {
-    return WrongFlag("journal",
+    return WrongFlag("state",
                      "keeps how far a file was read, and standard input is one that does not stand "
                      "at its beginning; give the file itself, or its rest through a pipe");
   }
   if (*stamp) {
     for (const KnownFile& other : files_) {
       if (!other.stamp || !other.stamp->IsSameFile(**stamp)) continue;
-      return WrongFlag("journal", "reads each file once, and " + Printable(InputName(path)) +
-                                      " is the same as " + Printable(InputName(other.path)));
+      return WrongFlag("state", "reads each file once, and " + Printable(InputName(path)) +
+                                    " is the same as " + Printable(InputName(other.path)));
     }
   }
   files_.push_back({.path = path, .name = WholeName(path), .stamp = *stamp});
@@ -341,7 +341,7 @@ absl::Status KnownFiles::Changed(size_t file, std::string_view what,
                                  std::string_view remedy) const {
   std::string text = Printable(InputName(files_[file].path)) + ": ";
   text += what;
-  text += " since it was read into --journal " + Printable(directory_) + "; ";
+  text += " since it was read into --state " + Printable(directory_) + "; ";
   text += remedy;
   return absl::FailedPreconditionError(text);
 }

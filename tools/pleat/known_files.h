@@ -49,7 +49,7 @@ class KnownFiles {
   // The lines of a FILE from its beginning, and its unfinished end too.
   using Open = absl::FunctionRef<absl::StatusOr<LineReader>(const std::string& path)>;
 
-  // Borrows `inputs`. `directory`: of --journal, for messages.
+  // Borrows `inputs`. `directory`: of --state, for messages.
   KnownFiles(std::span<const RunNote::Input> inputs, std::string_view directory)
       : inputs_(inputs), directory_(directory) {}
 

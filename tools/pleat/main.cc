@@ -20,11 +20,11 @@
 #include "tools/pleat/fold/fold_command.h"
 #include "tools/pleat/fold/fold_flags.h"
 #include "tools/pleat/interrupt.h"
-#include "tools/pleat/journal/journal_command.h"
 #include "tools/pleat/live/live_set_command.h"
 #include "tools/pleat/live/live_set_flags.h"
 #include "tools/pleat/rollup/rollup_command.h"
 #include "tools/pleat/rollup/rollup_flags.h"
+#include "tools/pleat/state/state_command.h"
 
 namespace pleat::cli {
 namespace {
@@ -77,11 +77,11 @@ constexpr Subcommand kSubcommands[] = {
      AnalyzeMain,
      FlagsOf<AnalyzeOptions, AnalyzeFlags>,
      {}},
-    {"journal",
-     "says what a directory of snapshots holds, and saves what is left",
-     JournalMain,
-     FlagsOf<JournalOptionsGiven, JournalFlags>,
-     {kJournalActions, "DIR"}},
+    {"state",
+     "says what a state directory holds, and saves what is left",
+     StateMain,
+     FlagsOf<StateOptionsGiven, StateFlags>,
+     {kStateActions, "DIR"}},
     {"completions",
      "prints what a shell needs to complete all this",
      CompletionsMain,

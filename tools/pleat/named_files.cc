@@ -44,7 +44,7 @@ bool IsDescriptor(const NamedFile& file) {
   return file.path == "-" || DescriptorNamed(file.path) >= 0;
 }
 
-// Whether some file right in `directory`, as all of a journal are, is the output by now.
+// Whether some file right in `directory`, as all of a state directory are, is the output by now.
 bool HasFile(const std::string& directory, const NamedFile& output) {
   const std::optional<Identity> identity = IdentityOf(output);
   if (!identity || !identity->name_to_be.empty()) return false;
@@ -150,7 +150,7 @@ absl::Status CheckNoneInside(const NamedFile& directory, std::span<const NamedFi
     if (!leads_there && !HasFile(whole, output)) continue;
     return absl::InvalidArgumentError(output.role + ": a file in the directory of " +
                                       directory.role + " " + Printable(directory.path) +
-                                      ", which is for the journal alone");
+                                      ", which is for the state alone");
   }
   return absl::OkStatus();
 }

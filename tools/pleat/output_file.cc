@@ -65,7 +65,7 @@ absl::Status LostBytes(const std::string& name, const std::string& is, uint64_t 
   return absl::DataLossError(
       Printable(name) + ": " + is + ", and had at least " + std::to_string(bytes) +
       " bytes when the run was kept: put it back where it was, or begin anew with another file and "
-      "another --journal");
+      "another --state");
 }
 
 // Before any file is made: an empty one in the place of one that was moved away would hide that.

@@ -1,4 +1,4 @@
-// A RunNote is kept with each snapshot of a run with --journal: how far the inputs had been read,
+// A RunNote is kept with each snapshot of a run with --state: how far the inputs had been read,
 // and how long the outputs were. So the next run goes on there.
 #pragma once
 
@@ -81,7 +81,7 @@ struct RunNote {
   bool flushed = false;                   // at the end of the inputs, all that was open was closed
   // The clock of the newest run whose time followed it; kBeginningOfTime: none has.
   EngineTime clock = kBeginningOfTime;
-  uint64_t lost = 0;  // partitions, ever, that pleat journal salvage has left out
+  uint64_t lost = 0;  // partitions, ever, that pleat state salvage has left out
 
   std::string Text() const;
   // Errors: kDataLoss; kUnimplemented for a note of another version.

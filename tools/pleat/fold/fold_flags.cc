@@ -56,7 +56,7 @@ Stats: lines = events + invalid + excluded;
 Exit codes: 0 done, also with skipped invalid lines, and when the reader of the
   output has gone; 1 could not read or write, no usable line, events over a
   limit, --strict, --on-invalid fail; 2 wrong usage; 130, 143, 129 asked to end
-  (SIGINT, SIGTERM, SIGHUP): finished and flushed, or kept with --journal.
+  (SIGINT, SIGTERM, SIGHUP): finished and flushed, or kept with --state.
 )";
 
 }  // namespace
@@ -133,7 +133,7 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
        InSpec(o.spec)},
       EngineFlag(o, "at-end",
                  "at the end of input: close the open groups with the reason \"end\" (default),\n"
-                 "drop them (not with --journal), or with --journal keep them for the next run,\n"
+                 "drop them (not with --state), or with --state keep them for the next run,\n"
                  "and leave it a last line of a FILE that has no end yet"),
       {"open", "FILE",
        "write the groups that are open when the input ends to FILE, with the reason\n"
@@ -206,8 +206,7 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       EngineFlag(o, "stats"),
       CommonFlag(o, "quiet-summary"),
       Heading("Going on after a restart"),
-      EngineFlag(o, "journal"),
-      EngineFlag(o, "durability"),
+      EngineFlag(o, "state"),
       EngineFlag(o, "snapshot-every"),
       EngineFlag(o, "max-forward-jump"),
       Heading("Running"),

@@ -60,7 +60,7 @@ Stats: lines = events + invalid + excluded;
 Exit codes: 0 done, also with skipped invalid lines, and when the reader of the
   output has gone; 1 could not read or write, no usable line, events over a
   limit, --strict, --on-invalid fail; 2 wrong usage; 130, 143, 129 asked to end
-  (SIGINT, SIGTERM, SIGHUP): finished and flushed, or kept with --journal.
+  (SIGINT, SIGTERM, SIGHUP): finished and flushed, or kept with --state.
 )";
 
 absl::Status AddSpan(std::string_view name, std::string_view text, std::vector<WithinSpan>& to) {
@@ -191,13 +191,11 @@ std::vector<Flag> LiveSetFlags(LiveSetRunOptions& o) {
       EngineFlag(o, "stats"),
       CommonFlag(o, "quiet-summary"),
       Heading("Going on after a restart"),
-      EngineFlag(
-          o, "journal",
-          "keep the members in this directory, so that the same command goes on there\n"
-          "after a crash or a kill, and the next run with further FILEs: each FILE is read\n"
-          "once. --output, --late and --invalid are then written in place. See pleat journal\n"
-          "--help"),
-      EngineFlag(o, "durability"),
+      EngineFlag(o, "state",
+                 "keep the members in this directory, so that the same command goes on there\n"
+                 "after a crash or a kill, and the next run with further FILEs: each FILE is read\n"
+                 "once. --output, --late and --invalid are then written in place. See pleat state\n"
+                 "--help"),
       EngineFlag(o, "snapshot-every"),
       EngineFlag(o, "max-forward-jump"),
       Heading("Running"),

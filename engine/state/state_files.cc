@@ -1,0 +1,89 @@
+#include "engine/state/state_files.h"
+
+#include <algorithm>
+#include <charconv>
+#include <vector>
+
+#include <pleat/stored.h>
+
+#include "engine/base/concat.h"
+#include "engine/base/hash.h"
+#include "engine/state/blocks.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+constexpr std::string_view kSnapshotPrefix = "snapshot-";
+constexpr uint64_t kNumberMax = uint64_t{1} << 62;  // of a snapshot
+// The first one did not say whether there had been a snapshot.
+constexpr uint32_t kManifestFormat = 2;
+
+// Files that a state directory makes, whole or not.
+bool IsOurs(std::string_view name) {
+  if (NumberIn(name)) return true;
+  if (name.ends_with(kUnfinished)) name.remove_suffix(kUnfinished.size());
+  return name == kManifest;
+}
+
+// Names that file systems and desktops put everywhere.
+bool IsOfSystem(std::string_view name) { return name.starts_with('.') || name == "lost+found"; }
+
+}  // namespace
+
+std::string NameOfSnapshot(uint64_t number) { return Concat(kSnapshotPrefix, number); }
+
+std::optional<uint64_t> NumberIn(std::string_view name) {
+  if (name.ends_with(kUnfinished)) name.remove_suffix(kUnfinished.size());
+  if (!name.starts_with(kSnapshotPrefix)) return std::nullopt;
+  const std::string_view digits = name.substr(kSnapshotPrefix.size());
+  uint64_t number = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (number == 0 || number > kNumberMax || name != NameOfSnapshot(number)) return std::nullopt;
+  return number;
+}
+
+absl::Status CheckOurs(StorageDirectory& directory) {
+  const absl::StatusOr<std::vector<std::string>> names = directory.List();
+  if (!names.ok()) return names.status();
+  if (std::ranges::any_of(*names, IsOurs) || std::ranges::all_of(*names, IsOfSystem)) {
+    return absl::OkStatus();
+  }
+  const auto other = std::ranges::find_if_not(*names, IsOfSystem);
+  return absl::FailedPreconditionError(
+      Concat(directory.path(), " is no state directory, and has other files, such as ", *other,
+             ": name another directory"));
+}
+
+uint64_t IdentityOfSnapshot(uint64_t identity, uint64_t number, uint64_t life) noexcept {
+  return identity ^ number * kStableA ^ life * kStableB;
+}
+
+absl::Status Manifest::Write(ByteSink& sink) const {
+  FieldWriter out;
+  out(kManifestFormat, identity, lives, kept);
+  return BlockWriter(sink, 0, /*compresses=*/false).Write(BlockKind::kHead, 0, out.bytes());
+}
+
+absl::StatusOr<Manifest> Manifest::Read(ByteSource& source) {
+  BlockReader reader(source);
+  const absl::StatusOr<Block> block = reader.Next();
+  if (!block.ok()) return block.status();
+  FieldReader in(block->bytes);
+  uint32_t format = 0;
+  in(format);
+  if (in.ok() && format > kManifestFormat) {
+    return absl::UnimplementedError(
+        Concat("format ", format, ", and this version of pleat reads up to ", kManifestFormat));
+  }
+  Manifest manifest;
+  in(manifest.identity, manifest.lives);
+  if (format > 1) in(manifest.kept);
+  const bool in_range = format != 0 && manifest.lives < kLivesMax;
+  if (!in.done() || !in_range || block->kind != BlockKind::kHead) {
+    return DamageAt(0, "it says something impossible");
+  }
+  if (absl::Status end = reader.ExpectEnd(); !end.ok()) return end;
+  return manifest;
+}
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,165 @@
+// A StateDirectory keeps an engine's state in a directory, so that a restart forgets nothing that
+// the source of its events can say again.
+//
+//   auto directory = *pleat::StateDirectory::Open("/var/lib/orders");
+//   auto engine = *pleat::Engine::Open({.partitions = 16});
+//   pleat::Folder<Order, Basket> baskets(*engine, "baskets", options);     // every collection
+//   absl::StatusOr<pleat::Recovered> found = directory->Recover(*engine);
+//   if (!found.ok()) return found.status();
+//
+//   read the source from engine->SourcePositionOf(source, partition) on, with positions;
+//   and now and then:
+//   absl::Status taken = directory->TakeSnapshot(*engine);                 // any thread
+//
+// The directory holds the newest snapshot, and nothing else of size. A new one is written beside
+// the newest, synced, renamed, and read again; only then the older one goes. So at every instant,
+// also in a crash of the machine, one whole snapshot is there. What came after it is lost, unless
+// the source says it again: see docs/durability.md for what that means for emissions and leases.
+//
+// A child made by fork() has the parent's StateDirectory, and its lock. REQUIRES: it calls neither
+// Recover() nor TakeSnapshot(), which would put the child's state in place of the parent's, under
+// names that the parent takes for its own. It may destroy the StateDirectory, or end by exec or
+// _exit; the directory is locked until both have ended or closed it.
+//
+// A StateDirectory starts no thread and reads no clock: the caller says when. Folding goes on
+// meanwhile; snapshot.h says what a snapshot costs.
+//
+// Files: LOCK, MANIFEST, and snapshot-N; for the owner alone (mode 0600), because they hold keys
+// and states as they are, and the key of the names of ids. docs/formats.md has their layout.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/functional/function_ref.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <pleat/engine.h>
+#include <pleat/export.h>
+#include <pleat/snapshot.h>
+#include <pleat/storage.h>
+
+namespace pleat::inline v0_1 {
+
+class StateDirectoryCore;
+
+struct StateDirectoryOptions {
+  // Where the directory is. Default: the files of the system.
+  // Ownership: outlives the StateDirectory.
+  Storage* storage = nullptr;
+
+  // Whether snapshots are compressed: a third to a half of the bytes, for the time of one core at
+  // some 300 MB a second.
+  bool compress = true;
+
+  // Whether the source repeats all events since a snapshot in the same order, by one thread, as a
+  // program does that reads a file. Numbers of emissions then go on where the snapshot stood, and
+  // come to mean the same again; see RestoreOptions::skip_numbers.
+  bool repeats = false;
+
+  // Tells this directory's files from others. For tests; a program leaves it alone, and the
+  // StateDirectory draws it.
+  std::optional<uint64_t> identity = std::nullopt;
+};
+
+struct RecoverOptions {
+  // Collections that the program has no longer, by name: what the snapshot has of them is forgotten
+  // with the next one. Without this, Recover() refuses a snapshot with a collection that the engine
+  // does not have: more likely its opening was left out.
+  std::vector<std::string> drop = {};
+};
+
+// What Recover() has found.
+struct Recovered {
+  // Nothing if there was no snapshot yet: the engine begins empty.
+  std::optional<SnapshotInfo> snapshot;
+
+  // The engine's collections that the snapshot does not have, sorted; without a snapshot all. They
+  // begin empty, and so do their source positions. A name here that is not new to you was closed,
+  // and left out of a snapshot, or has been written in another way.
+  std::vector<std::string> began_empty;
+
+  // Newer snapshots that are damaged, and why. They were never whole: a snapshot that was checked
+  // is the only one.
+  std::string passed_over;
+};
+
+// How the snapshots of a state directory stand.
+struct SnapshotState {
+  uint64_t taken = 0;   // since Open()
+  uint64_t failed = 0;  // attempts since Open()
+  uint64_t bytes = 0;   // of the newest; 0: there is none
+  absl::Status last;    // of the last attempt
+};
+
+// Thread safety: any thread may call any method at any time.
+class PLEAT_EXPORT StateDirectory {
+ public:
+  // Opens the directory, or makes it, and locks it.
+  // Errors, each with the path. Nothing was changed then.
+  // - kUnavailable: another process or StateDirectory has the directory; the message has its
+  //   number.
+  // - kFailedPrecondition: the directory has files and is no state directory, or its LOCK is
+  //   somebody else's file: name another directory.
+  // - kDataLoss: MANIFEST is damaged, or says that a snapshot was here and there is none. Look at
+  //   the directory with InspectStateDirectory() (state_care.h), copy what is left with
+  //   SalvageStateDirectory(), or put a backup in its place.
+  // - kUnimplemented: written by a newer version.
+  // - Those of storage.h.
+  static absl::StatusOr<std::unique_ptr<StateDirectory>> Open(
+      std::string_view directory, const StateDirectoryOptions& options = {});
+  ~StateDirectory();
+  StateDirectory(const StateDirectory&) = delete;
+  StateDirectory& operator=(const StateDirectory&) = delete;
+
+  // Brings `engine` to where the newest snapshot stood. Call it once, also in a new directory, when
+  // the engine has all its collections, and before the first event.
+  // Errors. Nothing was changed then, neither in the engine nor in the directory, and the call may
+  // be made again.
+  // - kDataLoss: no snapshot is whole: see Open().
+  // - kFailedPrecondition, kUnimplemented: those of Restore::Begin(), with the name of the file:
+  //   the engine has taken events, is gone, or is not like the one of the snapshot, in what the
+  //   message names. Open it as it was; a collection that you have no longer goes by
+  //   RecoverOptions::drop.
+  // - Those of storage.h.
+  absl::StatusOr<Recovered> Recover(Engine& engine, const RecoverOptions& options = {});
+
+  // The same with the help of other threads: `work(restore)` has them call restore.Work(), and
+  // returns when none of them is in it any more.
+  using Work = absl::FunctionRef<void(Restore& restore)>;
+  absl::StatusOr<Recovered> Recover(Engine& engine, Work work, const RecoverOptions& options = {});
+
+  // What the newest snapshot says of itself; nothing if there is none. Before Recover(), for a
+  // program that keeps something of its own in the note.
+  // Errors: as Recover(), as far as the beginning of the file tells.
+  absl::StatusOr<std::optional<SnapshotInfo>> Newest();
+
+  // Takes a snapshot of the engine that Recover() had. Returns when it is on the disk, and was read
+  // again. `note` is kept with it, for the caller; see SnapshotInfo::note. It has all collections
+  // that the engine has. Those of the snapshot before, or for the first one of Recover(), have to
+  // be among them, but for those in `drop`: name there the ones that you have closed for good, also
+  // if you have opened others under their names.
+  // Errors. The snapshot before is as it was, and folding goes on. After one of storage.h the new
+  // one may be whole all the same, and is then the newest.
+  // - kFailedPrecondition: before Recover(); the engine is gone, or is another one; a collection
+  //   was closed that is not in `drop`, or cannot be stored; the message names it. Mend the caller:
+  //   at the end of a program take the last snapshot before engines and collections end.
+  // - kUnavailable: another thread takes one of this engine. There is nothing to do.
+  // - Those of storage.h, such as kResourceExhausted for a full disk: the next attempt may succeed.
+  absl::Status TakeSnapshot(Engine& engine, std::string_view note = {},
+                            std::span<const std::string> drop = {});
+
+  SnapshotState state() const;
+
+ private:
+  explicit StateDirectory(std::unique_ptr<StateDirectoryCore> core);
+
+  std::unique_ptr<StateDirectoryCore> core_;
+};
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,98 @@
+// A state directory without an engine: any damage is found, and what is saved of it is right and
+// can be opened.
+#include <pleat/state_care.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/kept_directory.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+using StateCare = KeptDirectory;
+
+TEST_F(StateCare, FindsDamageOfAnyByteAndSavesWhatIsLeft) {
+  Fill();
+  for (const std::string name : {"MANIFEST", "snapshot-1"}) {
+    const size_t size = BytesOf(directory_ + "/" + name).size();
+    for (size_t at = 0; at < size; ++at) {
+      SCOPED_TRACE(name + " at byte " + std::to_string(at));
+      Damage(name, at);
+      const auto report = InspectStateDirectory(directory_, Depth::kWhole);
+      ASSERT_TRUE(report.ok()) << report.status().message();
+      EXPECT_FALSE(report->damage.empty());
+      EXPECT_TRUE(report->damage.empty() || report->damage[0].file == name);
+      EXPECT_TRUE(report->damage.empty() || report->damage[0].offset <= at);
+      if (at % 11 == 0) Salvage();
+      Damage(name, at);
+      ASSERT_FALSE(HasFailure());
+    }
+  }
+  EXPECT_EQ(Salvage(), std::vector<int>{});
+}
+
+TEST_F(StateCare, SavesWhatIsBeforeATruncation) {
+  Fill();
+  const std::string whole = BytesOf(directory_ + "/snapshot-1");
+  for (size_t size = 0; size < whole.size(); size += 13) {
+    SCOPED_TRACE(size);
+    std::ofstream(directory_ + "/snapshot-1", std::ios::binary) << whole.substr(0, size);
+    const auto report = InspectStateDirectory(directory_, Depth::kWhole);
+    ASSERT_TRUE(report.ok()) << report.status().message();
+    EXPECT_FALSE(report->damage.empty());
+    Salvage();
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+TEST_F(StateCare, ADamagedBlockLosesItsPartitionAndNoOther) {
+  Fill();
+  const std::vector<size_t> blocks = Blocks();
+  ASSERT_EQ(blocks.size(), 2u + 4 + 1) << "two of the head, four partitions, the end";
+  for (size_t i = 2; i < 6; ++i) {
+    Damage("snapshot-1", blocks[i] + 30);
+    EXPECT_EQ(Salvage().size(), 1u);
+    Damage("snapshot-1", blocks[i] + 30);
+  }
+}
+
+TEST_F(StateCare, ADamagedBlockOfSeveralLosesAllOfItsPartition) {
+  Fill(40, 200'000);
+  const std::vector<size_t> blocks = Blocks();
+  ASSERT_GT(blocks.size(), 10u);
+  for (size_t i = 2; i + 1 < blocks.size(); ++i) {
+    Damage("snapshot-1", blocks[i] + 3000);
+    const std::vector<int> lost = Salvage();
+    EXPECT_GE(lost.size(), 1u);
+    EXPECT_LE(lost.size(), 2u);
+    Damage("snapshot-1", blocks[i] + 3000);
+  }
+}
+
+// Whether the directory was compressed or not, as this one: the copy always is.
+TEST_F(StateCare, LostBytesAreThoseOfTheBlocksThatAreNotCopied) {
+  Fill(40, 200'000);
+  const std::vector<size_t> blocks = Blocks();
+  const std::string bytes = BytesOf(directory_ + "/snapshot-1");
+  const auto owner = [&](size_t block) { return bytes[blocks[block] + 12]; };
+  // A damaged block between two of one partition is of that partition.
+  size_t inner = 3;
+  while (owner(inner - 1) != owner(inner + 1)) ++inner;
+  Damage("snapshot-1", blocks[inner] + 3000);
+  const absl::StatusOr<SalvageReport> report =
+      SalvageStateDirectory(directory_, scratch_ / "saved");
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  ASSERT_EQ(report->lost, std::vector<int>{owner(inner)});
+  size_t lost = 0;
+  for (size_t i = 2; i + 1 < blocks.size(); ++i) {
+    if (owner(i) == owner(inner)) lost += blocks[i + 1] - blocks[i];
+  }
+  EXPECT_EQ(report->bytes_lost, lost);
+}
+
+}  // namespace
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,414 @@
+#include "tools/pleat/run_state.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <thread>
+
+#include <pleat/state_care.h>
+
+#include "tools/pleat/errno_status.h"
+#include "tools/pleat/flag_value.h"
+#include "tools/pleat/input.h"
+#include "tools/pleat/interrupt.h"
+#include "tools/pleat/named_files.h"
+#include "tools/pleat/quantity_text.h"
+
+namespace pleat::cli {
+namespace {
+
+// Between two looks at whether a signal has come.
+constexpr uint64_t kReadPastAtOnce = 16 << 20;
+
+// Between snapshots while no line comes: so the next run finds the clock not far ahead.
+constexpr Duration kSilentInterval = std::chrono::hours(24);
+
+// What is missing has to be put back, as the state directory says itself if that is a whole file.
+constexpr std::string_view kFromBackup = " from a backup";
+
+// All texts of the option, as on a command line.
+std::string TextOf(const RunState::Options& options, std::string_view name) {
+  std::string text;
+  for (const auto& [each, value] : options) {
+    if (each != name) continue;
+    if (!text.empty()) text += " --" + each + " ";
+    text += value;
+  }
+  return text.empty() ? "not given" : text;
+}
+
+// Limits, and how lines look, may change from run to run.
+bool MayChange(std::string_view option) {
+  constexpr std::string_view kFree[] = {"max-groups", "max-memory",  "max-series", "max-members",
+                                        "max-keys",   "emission-id", "no-meta"};
+  return std::ranges::find(kFree, option) != std::end(kFree);
+}
+
+absl::Status CheckOptions(const RunState::Options& now, const RunState::Options& before,
+                          const std::string& directory) {
+  RunState::Options all = now;
+  all.insert(all.end(), before.begin(), before.end());
+  for (const auto& [name, text] : all) {
+    const std::string is = TextOf(now, name);
+    const std::string was = TextOf(before, name);
+    if (is == was) continue;
+    std::string why = "is ";
+    why += is + ", and was ";
+    why += was + " when --state ";
+    why += Printable(directory) + " was begun; with another directory, all begins anew";
+    return WrongFlag(name, why);
+  }
+  return absl::OkStatus();
+}
+
+// Of a damaged directory, with what helps. Salvage needs a snapshot whose beginning can be read.
+absl::Status WithWayOut(const absl::Status& why, const std::string& directory) {
+  if (!absl::IsDataLoss(why)) return why;
+  const std::string name = Printable(directory);
+  std::string text(why.message());
+  const absl::StatusOr<StateDirectoryReport> report =
+      InspectStateDirectory(directory, Depth::kBeginning);
+  if (!report.ok() || report->snapshot) {
+    text += "; pleat state check " + name + " says what is damaged, pleat state salvage ";
+    text += name + " --out NEW-DIR saves the rest";
+    return absl::DataLossError(text);
+  }
+  if (!text.ends_with(kFromBackup)) text += "; put it back" + std::string(kFromBackup);
+  return absl::DataLossError(text +
+                             "; with none nothing can be saved: begin anew with another directory");
+}
+
+// Or with as many as the system gives.
+void WorkWithThreads(Restore& restore, int threads) {
+  std::vector<std::thread> others;
+  for (bool more = true; more && std::ssize(others) + 1 < threads;) {
+    try {
+      others.emplace_back([&] { restore.Work(); });
+    } catch (const std::system_error&) {
+      more = false;
+    }
+  }
+  restore.Work();
+  for (std::thread& other : others) other.join();
+}
+
+bool IsFile(const RunNote::Output& output, const struct stat& info) {
+  return output.device == info.st_dev && output.inode == info.st_ino;
+}
+
+// "a, b, c and 2 more".
+std::string NamesOf(const std::vector<std::string>& files) {
+  constexpr size_t kShown = 3;
+  std::string text;
+  for (size_t i = 0; i < std::min(files.size(), kShown); ++i) {
+    if (i > 0) text += ", ";
+    text += Printable(InputName(files[i]));
+  }
+  if (files.size() > kShown) text += " and " + Grouped(files.size() - kShown) + " more";
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RunState>> RunState::Open(const std::string& directory,
+                                                         std::string_view command, Options options,
+                                                         bool repeats) {
+  absl::StatusOr<std::unique_ptr<StateDirectory>> state_directory =
+      StateDirectory::Open(directory, {.repeats = repeats});
+  if (!state_directory.ok()) return WithWayOut(state_directory.status(), directory);
+  const absl::StatusOr<std::optional<SnapshotInfo>> newest = (*state_directory)->Newest();
+  if (!newest.ok()) return WithWayOut(newest.status(), directory);
+  std::erase_if(options, [](const auto& option) { return MayChange(option.first); });
+  RunNote note;
+  note.command = command;
+  note.options = std::move(options);
+  if (newest->has_value()) {
+    const absl::StatusOr<RunNote> before = RunNote::Parse((*newest)->note);
+    if (!before.ok()) {
+      return absl::Status(before.status().code(), "--state " + Printable(directory) + ": " +
+                                                      std::string(before.status().message()));
+    }
+    if (before->command != command) {
+      return WrongFlag("state", Printable(directory) + " belongs to pleat " + before->command);
+    }
+    absl::Status same = CheckOptions(note.options, before->options, directory);
+    if (!same.ok()) return same;
+    note.clock = before->clock;
+    if ((*newest)->axis == Axis::kArrival) note.clock = std::max(note.clock, (*newest)->now);
+  }
+  return std::unique_ptr<RunState>(
+      new RunState(*std::move(state_directory), directory, std::move(note)));
+}
+
+absl::Status RunState::Recover(Engine& engine, int threads) {
+  const absl::StatusOr<Recovered> recovered = state_directory_->Recover(
+      engine, [&](Restore& restore) { WorkWithThreads(restore, threads); });
+  if (!recovered.ok()) return WithWayOut(recovered.status(), directory_);
+  if (!recovered->snapshot) return absl::OkStatus();
+  absl::StatusOr<RunNote> note = RunNote::Parse(recovered->snapshot->note);
+  if (!note.ok()) return note.status();
+  note->options = std::move(note_.options);
+  note->clock = note_.clock;
+  note_ = *std::move(note);
+  note_.lost += recovered->snapshot->lost.size();
+  goes_on_ = true;
+  return absl::OkStatus();
+}
+
+// ---
+
+absl::Status RunState::Check(const std::vector<std::string>& paths, KnownFiles::Open open) {
+  absl::StatusOr<std::vector<KnownFile>> files =
+      KnownFiles(note_.inputs, directory_).Find(paths, open);
+  if (!files.ok()) return files.status();
+  files_ = *std::move(files);
+  return absl::OkStatus();
+}
+
+std::string RunState::CopiesText() const {
+  std::vector<std::string> copies;
+  for (const KnownFile& file : files_) {
+    if (file.copy_of.empty()) continue;
+    copies.push_back(InputName(file.path) + " (of " + InputName(file.copy_of) + ")");
+  }
+  return NamesOf(copies);
+}
+
+absl::StatusOr<InputStart> RunState::Begin(const std::string& path) {
+  const auto file = std::ranges::find(files_, path, &KnownFile::path);
+  assert(file != files_.end());
+  input_ = nullptr;
+  path_ = path;
+  file_ = file->stamp ? &*file : nullptr;
+  digest_.Clear();
+  if (!file->copy_of.empty()) return InputStart{.skipped = true, .bytes = 0, .lines = 0};
+  if (file_ == nullptr || !file_->input) return InputStart{};
+  RunNote::Input& input = note_.inputs[*file_->input];
+  if (file_->nothing_new) {
+    Enter(input);
+    input.read_whole = true;
+    input_ = nullptr;
+    ++inputs_skipped_;
+    return InputStart{.skipped = true, .bytes = 0, .lines = 0};
+  }
+  return InputStart{.skipped = false, .bytes = input.bytes, .lines = input.lines};
+}
+
+// From here on the snapshots say how far the input has been read.
+void RunState::Enter(RunNote::Input& input) {
+  input.name = file_->name;
+  input.stamp = *file_->stamp;
+  input_ = &input;
+}
+
+absl::Status RunState::CheckOpened(const struct stat& info) const {
+  if (S_ISREG(info.st_mode) != (file_ != nullptr)) return Replaced();
+  if (file_ == nullptr) return absl::OkStatus();
+  const FileStamp opened{.device = info.st_dev, .inode = info.st_ino};
+  const bool is_same =
+      file_->stamp->IsSameFile(opened) && static_cast<uint64_t>(info.st_size) >= file_->stamp->size;
+  return is_same ? absl::OkStatus() : Replaced();
+}
+
+absl::Status RunState::Replaced() const {
+  return absl::FailedPreconditionError(
+      Printable(InputName(path_)) +
+      ": was replaced or cut while the run was under way. It and what follows it wait for the next "
+      "run: the same command goes on");
+}
+
+absl::Status RunState::ReadPast(LineReader& reader) {
+  RunNote::Input& input = note_.inputs[*file_->input];
+  for (uint64_t left = input.bytes; left > 0;) {
+    if (Interrupted()) return absl::CancelledError();
+    const absl::StatusOr<uint64_t> read = reader.Skip(std::min(left, kReadPastAtOnce), digest_);
+    if (!read.ok()) return read.status();
+    if (*read == 0) break;
+    left -= *read;
+  }
+  if (digest_.value() != input.digest) return Replaced();
+  if (input.in_long_line) reader.GoOnInLongLine();
+  Enter(input);
+  return absl::OkStatus();
+}
+
+void RunState::Took(const LineBlock& block, uint64_t lines) {
+  lines_since_ += lines;
+  note_.flushed = false;
+  if (file_ == nullptr || block.text.empty()) return;
+  if (input_ == nullptr) Enter(note_.inputs.emplace_back());
+  input_->lines += lines;
+  input_->read_whole = false;
+  if (block.unfinished) {
+    SealDigest();
+    digest_.Add(block.text);
+    input_->last_bytes += block.text.size();
+    return;
+  }
+  TakeWhole(block.text);
+  input_->in_long_line = !block.text.ends_with('\n');
+}
+
+void RunState::TakeWhole(std::string_view text) {
+  assert(input_->last_bytes == 0);
+  if (const uint64_t head = input_->head_bytes(); head < RunNote::Input::kHeadBytes) {
+    const std::string_view rest_of_head = text.substr(0, RunNote::Input::kHeadBytes - head);
+    digest_.Add(rest_of_head);
+    input_->head = digest_.value();
+    input_->bytes += rest_of_head.size();
+    text.remove_prefix(rest_of_head.size());
+  }
+  digest_.Add(text);
+  input_->bytes += text.size();
+}
+
+void RunState::SealDigest() {
+  (input_->last_bytes > 0 ? input_->last_digest : input_->digest) = digest_.value();
+}
+
+void RunState::End(bool unfinished) {
+  if (unfinished) unfinished_.push_back(file_->path);
+  if (input_ == nullptr) return;
+  SealDigest();
+  input_->read_whole = !unfinished;
+  input_ = nullptr;
+}
+
+// --- Outputs
+
+// A file is cut back under the name alone under which it was noted. Under another name nothing is cut:
+// it goes on if it ends where a noted one did, as one does that was moved or copied with its
+// directory. Any other has to be empty.
+absl::StatusOr<RunState::Noted> RunState::NotedOutput(const std::string& path) const {
+  const Noted none = note_.outputs.end();
+  if (path == "-" || DescriptorNamed(path) >= 0) return none;
+  const Noted named = note_.outputs.find(WholeName(path));
+  struct stat info{};
+  if (!goes_on_ || stat(path.c_str(), &info) != 0) return named;
+  if (!S_ISREG(info.st_mode) || info.st_size == 0) return named;
+  const auto ends_there = [&info](const auto& noted) {
+    return noted.second.bytes == static_cast<uint64_t>(info.st_size);
+  };
+  Noted it = std::ranges::find_if(
+      note_.outputs, [&info](const auto& noted) { return IsFile(noted.second, info); });
+  if (it == none && named == none) it = std::ranges::find_if(note_.outputs, ends_there);
+  if (it == none) it = named;
+  if (it == none || (it != named && !ends_there(*it))) return UnknownOutput(path);
+  return it;
+}
+
+absl::StatusOr<uint64_t> RunState::BytesOf(const std::string& path) const {
+  const absl::StatusOr<Noted> noted = NotedOutput(path);
+  if (!noted.ok()) return noted.status();
+  return *noted == note_.outputs.end() ? 0 : (*noted)->second.bytes;
+}
+
+absl::Status RunState::UnknownOutput(const std::string& path) const {
+  std::vector<std::string> names;
+  for (const auto& [name, output] : note_.outputs) names.push_back(name);
+  std::string text = Printable(path);
+  text += ": has bytes that --state " + Printable(directory_);
+  text += " does not know under this name, and stays as it is. The outputs that it knows: ";
+  text += names.empty() ? "none" : NamesOf(names);
+  return absl::FailedPreconditionError(
+      text + ". Put each back there, or give a name at which there is no file yet");
+}
+
+absl::Status RunState::NoteOutput(const std::string& path, const OutputFile& file) {
+  struct stat info{};
+  if (fstat(file.fd(), &info) != 0) return ErrnoStatus(errno, path);
+  std::erase_if(note_.outputs, [&](const auto& noted) { return IsFile(noted.second, info); });
+  note_.outputs[WholeName(path)] = {
+      .device = info.st_dev, .inode = info.st_ino, .bytes = file.bytes_written()};
+  return absl::OkStatus();
+}
+
+absl::Status RunState::NoteNames(Engine& engine, Outputs outputs) {
+  bool has_new = false;
+  for (const auto& [path, file] : outputs) {
+    if (file == nullptr || !file->is_cut_back()) continue;
+    const absl::StatusOr<Noted> noted = NotedOutput(path);
+    if (!noted.ok()) return noted.status();
+    if (*noted != note_.outputs.end()) {
+      if ((*noted)->first == WholeName(path)) continue;
+      note_.outputs.erase(*noted);
+    }
+    if (absl::Status added = NoteOutput(path, *file); !added.ok()) return added;
+    has_new = true;
+  }
+  return has_new && goes_on_ ? state_directory_->TakeSnapshot(engine, note_.Text())
+                             : absl::OkStatus();
+}
+
+// ---
+
+bool RunState::Due(const SnapshotEvery& every, Duration now) const {
+  if (every.lines > 0) return lines_since_ >= every.lines;
+  return now - last_taken_ >= Interval(every);
+}
+
+Duration RunState::UntilDue(const SnapshotEvery& every, Duration now) const {
+  if (every.lines > 0) return kForever;
+  return std::max(Interval(every) - (now - last_taken_), Duration{0});
+}
+
+Duration RunState::Interval(const SnapshotEvery& every) const {
+  return lines_since_ > 0 ? every.time : std::max(every.time, kSilentInterval);
+}
+
+// The outputs are on the disk before the snapshot that vouches for them.
+absl::Status RunState::TakeSnapshot(Engine& engine, Duration now, uint64_t results, bool flushed,
+                                    Outputs outputs) {
+  last_taken_ = now;
+  lines_since_ = 0;
+  for (const auto& [path, file] : outputs) {
+    if (file == nullptr || !file->is_cut_back()) continue;
+    if (absl::Status synced = file->Sync(); !synced.ok()) return synced;
+    if (absl::Status noted = NoteOutput(path, *file); !noted.ok()) return noted;
+  }
+  if (input_ != nullptr) SealDigest();
+  note_.results = results;
+  note_.flushed |= flushed;  // and stays so until something is taken
+  return state_directory_->TakeSnapshot(engine, note_.Text());
+}
+
+// What may not be as the names of the files suggest.
+std::string RunState::FilesText() const {
+  std::vector<std::string> renamed;
+  std::vector<std::string> successors;
+  for (const KnownFile& file : files_) {
+    if (file.is_renamed) renamed.push_back(file.path);
+    if (file.is_successor) successors.push_back(file.path);
+  }
+  const std::pair<const std::vector<std::string>&, std::string_view> kinds[] = {
+      {renamed, "known by another name: "},
+      {successors, "new content under a known name, read from its start: "},
+      {unfinished_, "unfinished at its end, which waits for the next run: "}};
+  std::string text;
+  for (const auto& [files, what] : kinds) {
+    if (files.empty()) continue;
+    text += what;
+    text += NamesOf(files) + "; ";
+  }
+  return text;
+}
+
+std::string RunState::Sentence(uint64_t lines_before) const {
+  const SnapshotState state = state_directory_->state();
+  std::string text = "state directory: ";
+  if (lines_before > 0) text += "went on behind " + Counted(lines_before, "line") + "; ";
+  if (inputs_skipped_ > 0) text += Counted(inputs_skipped_, "file") + " read before; ";
+  text += FilesText();
+  text += Counted(state.taken, "snapshot") + " taken";
+  if (note_.lost > 0) {
+    text += "; " + Counted(note_.lost, "partition") +
+            " lost to damage and left out by salvage, so the figures do not add up";
+  }
+  if (state.failed > 0) text += ", " + Grouped(state.failed) + " failed";
+  if (state.bytes > 0) text += "; the newest has " + ByteText(static_cast<double>(state.bytes));
+  return text;
+}
+
+}  // namespace pleat::cli
