@@ -144,8 +144,8 @@ class PLEAT_EXPORT Restore {
   // Errors, with nothing changed in the engine:
   // - kDataLoss: the bytes are not a snapshot, or damaged; the message says at which byte, and why.
   // - kFailedPrecondition: the engine has taken events, or is gone; the number of partitions, the
-  //   axis, the watermark delay, a collection or one of its options differs, or fields that changed under
-  //   an old version; the message names what differs.
+  //   axis, the watermark delay, a collection or one of its options differs, or fields that changed
+  //   under an old version; the message names what differs. Or an older version of pleat wrote it.
   // - kUnimplemented: written by a newer version of pleat.
   // - Those of the source.
   static absl::StatusOr<std::unique_ptr<Restore>> Begin(Engine& engine, ByteSource& source,

@@ -442,7 +442,6 @@ TEST(FoldSpec, RefusesAdaptiveQuietThatMakesNoSense) {
   EXPECT_THAT(ErrorOf("quiet", "adaptive:5s.."), HasSubstr("--quiet: "));
   EXPECT_THAT(ErrorOf("quiet", "adaptive:1s..2s..3s"), HasSubstr("--quiet: "));
   EXPECT_THAT(ErrorOf("quiet", "Adaptive:1s..2s"), HasSubstr("--quiet: "));
-
   FoldSpec spec = Good();
   spec.folder.quiet_floor = spec.folder.quiet_period;
   EXPECT_THAT(ValidateError(spec), HasSubstr("the floor must be below the ceiling"));
