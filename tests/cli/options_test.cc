@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <gmock/gmock.h>
 
 #include "tests/cli/run_pleat.h"
 
@@ -155,6 +158,29 @@ TEST(Usage, UnknownOptionSuggestsTheNearest) {
   ExpectUsageError("fold --key k --quite 5m", "unknown option --quite; did you mean --quiet?");
   ExpectUsageError("fold --quite=5m", "unknown option --quite; did you mean --quiet?");
   ExpectUsageError("fold --zzzzzz", "unknown option --zzzzzz");
+}
+
+TEST(Usage, AnOldNameIsAnsweredWithTheNewOne) {
+  ExpectUsageError("journal show d", "unknown command \"journal\": it is called \"state\" now");
+  ExpectUsageError("window --key k", "unknown command \"window\": it is called \"live\" now");
+  const std::pair<std::string, std::string> options[] = {
+      {"--accept-limit", "--allowed-lateness"},
+      {"--bad", "--invalid"},
+      {"--journal", "--state"},
+      {"--lateness", "--reorder"},
+      {"--max-hold", "--max-wait"},
+      {"--on-bad", "--on-invalid"},
+      {"--durability", "--state"},
+  };
+  for (const auto& [old_name, new_name] : options) {
+    ExpectUsageError("fold --key k --quiet 1m " + old_name + " x",
+                     "unknown option " + old_name + ": it is called " + new_name + " now");
+  }
+  // Of a command that has neither, nothing is known.
+  EXPECT_EQ(RunPleat("analyze --journal d").err.find("is called"), std::string::npos);
+  const TemporaryDirectory dir;
+  ExpectUsageError("fold --spec " + dir.Write("spec.json", R"({"max_hold":"1h"})"),
+                   "unknown option \"max_hold\": it is called \"max-wait\" now");
 }
 
 TEST(Usage, EveryInvalidValueNamesItsOption) {

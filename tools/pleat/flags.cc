@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "tools/pleat/old_names.h"
+
 namespace pleat::cli {
 namespace {
 
@@ -24,6 +26,10 @@ absl::Status UnknownOption(std::span<const Flag> flags, std::string_view argumen
     if (!flag.also.empty()) known.push_back(flag.also);
   }
   std::string message = "unknown option " + std::string(dashed);
+  const std::string_view now = NewNameOf(dashed.substr(letters));
+  if (std::ranges::find(known, now) != known.end()) {
+    return absl::InvalidArgumentError(message + CalledNow("--" + std::string(now)));
+  }
   const std::string nearest = NearestName(dashed.substr(letters), known);
   if (!nearest.empty()) {
     message += "; did you mean --" + nearest + "?";

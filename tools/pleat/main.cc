@@ -22,6 +22,7 @@
 #include "tools/pleat/interrupt.h"
 #include "tools/pleat/live/live_set_command.h"
 #include "tools/pleat/live/live_set_flags.h"
+#include "tools/pleat/old_names.h"
 #include "tools/pleat/rollup/rollup_command.h"
 #include "tools/pleat/rollup/rollup_flags.h"
 #include "tools/pleat/state/state_command.h"
@@ -122,6 +123,12 @@ const Subcommand* Find(std::string_view name) {
 }
 
 int UnknownCommand(std::string_view name) {
+  for (const OldName& each : kOldCommands) {
+    if (each.name != name) continue;
+    WriteLine("pleat: unknown command \"" + Printable(name) + "\"" +
+              CalledNow("\"" + std::string(each.now) + "\""));
+    return kExitUsage;
+  }
   std::vector<std::string_view> known = {"--help", "--version"};
   for (const Subcommand& command : kSubcommands) known.push_back(command.name);
   const std::string nearest = NearestName(name, known);

@@ -8,6 +8,7 @@
 
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/input.h"
+#include "tools/pleat/old_names.h"
 
 namespace pleat::cli {
 namespace {
@@ -24,6 +25,12 @@ absl::Status UnknownMember(std::span<const Flag> flags, std::string_view name) {
     if (InDocument(flag)) known.push_back(flag.name);
   }
   std::string message = "unknown option \"" + std::string(name) + "\"";
+  std::string spelled(name);
+  std::ranges::replace(spelled, '_', '-');
+  const std::string_view now = NewNameOf(spelled);
+  if (std::ranges::find(known, now) != known.end()) {
+    return absl::InvalidArgumentError(message + CalledNow("\"" + std::string(now) + "\""));
+  }
   const std::string nearest = NearestName(name, known);
   if (!nearest.empty()) message += "; did you mean \"" + nearest + "\"?";
   return absl::InvalidArgumentError(message);
