@@ -137,12 +137,6 @@ absl::Status RestoreCore::MatchCollections(const EngineCore::Collections& collec
   for (const SnapshotHead::Collection& then : head_.collections) {
     const auto it = collections.find(then.name);
     if (it == collections.end() && IsDropped(then.name)) {
-      if (!head_.has_lengths()) {
-        return absl::FailedPreconditionError(
-            Concat("\"", then.name,
-                   "\" cannot be dropped from a snapshot of an older version of "
-                   "pleat: take one with it first"));
-      }
       dropped_.insert(then.number);
       continue;
     }
@@ -272,42 +266,31 @@ absl::Status RestoreCore::Load(const Part& part) {
   return DamageAt(part.offset, Concat("partition ", part.partition, " says something impossible"));
 }
 
-// Each book has bytes of its own. In the first format it is not known where one ends: the next one
-// begins where it was read to.
+// Each book has bytes of its own; where they end stands behind the last one.
 bool RestoreCore::LoadBooks(const Part& part, const Partition::Moment& cut) {
   FieldReader beginning(part.bytes);
   const size_t books = beginning.Count();
   std::string_view rest = std::string_view(part.bytes).substr(part.bytes.size() - beginning.left());
-  std::string_view ends;
-  if (head_.has_lengths()) {
-    if (books * 8 > rest.size()) return false;
-    ends = rest.substr(rest.size() - books * 8);
-    rest.remove_suffix(books * 8);
-  }
-  FieldReader end_of(ends);
+  if (books * 8 > rest.size()) return false;
+  FieldReader end_of(rest.substr(rest.size() - books * 8));
+  rest.remove_suffix(books * 8);
   std::set<uint32_t> loaded;
   for (size_t book = 0; book < books; ++book) {
-    std::string_view bytes = rest;
-    if (head_.has_lengths()) {
-      const auto begin = static_cast<uint64_t>(rest.data() - part.bytes.data());
-      const uint64_t end = end_of.Word();
-      if (end < begin || end - begin > rest.size()) return false;
-      bytes = rest.substr(0, end - begin);
-    }
+    const auto begin = static_cast<uint64_t>(rest.data() - part.bytes.data());
+    const uint64_t end = end_of.Word();
+    if (end < begin || end - begin > rest.size()) return false;
+    const std::string_view bytes = rest.substr(0, end - begin);
+    rest.remove_prefix(bytes.size());
     FieldReader in(bytes);
     uint32_t number = 0;
     in(number);
     if (!in.ok() || !loaded.insert(number).second) return false;
-    if (dropped_.contains(number)) {
-      rest.remove_prefix(bytes.size());
-      continue;
-    }
+    if (dropped_.contains(number)) continue;
     const auto it = collections_.find(number);
     if (it == collections_.end()) return false;
     in.set_version(versions_.at(number));
     it->second->LoadBook(part.partition, in, cut, skip_numbers_);
-    if (!in.ok() || (head_.has_lengths() && !in.done())) return false;
-    rest.remove_prefix(bytes.size() - in.left());
+    if (!in.done()) return false;
   }
   return beginning.ok() && rest.empty();
 }

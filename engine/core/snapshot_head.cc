@@ -17,7 +17,6 @@ constexpr uint32_t kCollectionsMax = uint32_t{1} << 31;
 // The number of bytes, and as many blocks as they take: source positions may be many.
 absl::Status SnapshotHead::Write(BlockWriter& writer) {
   FieldWriter out(kBlockBytesMax);
-  out.set_version(kFormat);
   Stored(out);
   const std::vector<FieldWriter::Piece> pieces = out.TakePieces();
   FieldWriter first;
@@ -51,10 +50,7 @@ absl::StatusOr<SnapshotHead> SnapshotHead::Read(BlockReader& reader) {
   if (first->kind != BlockKind::kHead || !beginning.ok() || format == 0) {
     return DamageAt(first->offset, "this is not the beginning of a snapshot");
   }
-  if (format > kFormat) {
-    return absl::UnimplementedError(Concat("the snapshot has format ", format,
-                                           ", and this version of pleat reads up to ", kFormat));
-  }
+  if (format != kFormat) return OtherFormat(format, kFormat);
   std::string bytes;
   for (; pieces > 0; --pieces) {
     const absl::StatusOr<Block> block = reader.Next();
@@ -63,9 +59,7 @@ absl::StatusOr<SnapshotHead> SnapshotHead::Read(BlockReader& reader) {
     bytes += block->bytes;
   }
   FieldReader in(bytes);
-  in.set_version(format);
   SnapshotHead head;
-  head.format = format;
   head.Stored(in);
   while (in.ok() && in.left() > 0) {
     std::vector<uint32_t> more;
@@ -96,7 +90,7 @@ SnapshotInfo SnapshotHead::Info() const {
     collection.number = each.number;
     collection.kind = each.description.kind;
     for (size_t i = 0; i < each.entries.size(); ++i) {
-      const bool is_lost = has_lengths() && std::ranges::find(lost, i) != lost.end();
+      const bool is_lost = std::ranges::find(lost, i) != lost.end();
       if (!is_lost) collection.entries += each.entries[i];
     }
     collection.options = each.description.options;

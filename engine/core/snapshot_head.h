@@ -16,9 +16,8 @@
 namespace pleat::inline v0_1 {
 
 struct SnapshotHead {
-  // Of the layout of bytes. A newer one cannot be read. The first one had the entries of all
-  // partitions as one number, and no lengths of books.
-  static constexpr uint32_t kFormat = 2;
+  // Of the layout of bytes, and of the names of options and kinds. No other one can be read.
+  static constexpr uint32_t kFormat = 3;
   // Of StablePartitionHash().
   static constexpr uint32_t kPartitionHash = 1;
 
@@ -26,15 +25,12 @@ struct SnapshotHead {
     std::string name;
     uint32_t number = 0;
     Description description;
-    std::vector<uint64_t> entries = {};  // by partition; of the first format one for all
+    std::vector<uint64_t> entries = {};  // by partition
     std::string shared;                  // source positions, and the fields of its kind
 
     template <class F>
     void Stored(F& f) {
-      if (f.version() == 1) entries.resize(1);
-      f(name, number, description);
-      f.version() == 1 ? f(entries.front()) : f(entries);
-      f(shared);
+      f(name, number, description, entries, shared);
     }
   };
 
@@ -51,15 +47,12 @@ struct SnapshotHead {
   std::vector<Collection> collections;
   std::string note;            // the caller's
   std::vector<uint32_t> lost;  // partitions that were damaged, and left out of this copy
-  uint32_t format = kFormat;   // that was read
 
   absl::Status Write(BlockWriter& writer);
   // Reads it and prepares `reader` for what follows.
   static absl::StatusOr<SnapshotHead> Read(BlockReader& reader);
 
   SnapshotInfo Info() const;
-  // Whether a part ends with the lengths of its books.
-  bool has_lengths() const noexcept { return format > 1; }
 
  private:
   bool InRange() const;

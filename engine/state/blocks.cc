@@ -41,6 +41,15 @@ uint64_t ChecksumOf(const Head& head, std::string_view bytes, uint64_t identity,
 
 }  // namespace
 
+absl::Status OtherFormat(uint32_t format, uint32_t ours) {
+  if (format > ours) {
+    return absl::UnimplementedError(
+        Concat("format ", format, " is of a newer version of pleat; this one reads ", ours));
+  }
+  return absl::FailedPreconditionError(
+      Concat("format ", format, " is of an older version of pleat: finish with that version"));
+}
+
 absl::Status DamageAt(uint64_t offset, std::string_view why) {
   return absl::DataLossError(Concat("at byte ", offset, ": ", why));
 }

@@ -78,5 +78,8 @@ class BlockReader {
 
 // "at byte 120: why".
 absl::Status DamageAt(uint64_t offset, std::string_view why);
+// What bytes of a format are that is not `ours`: kUnimplemented if it is newer, else
+// kFailedPrecondition.
+absl::Status OtherFormat(uint32_t format, uint32_t ours);
 
 }  // namespace pleat::inline v0_1

@@ -264,8 +264,7 @@ absl::Status Care::Look(Depth depth) {
 }
 
 // The head as it was: its beginning was read, so all of its blocks are whole. One more block says
-// what is lost, but for the first format, which has no room for it. Takes the bytes of the blocks
-// from `lost_bytes`.
+// what is lost. Takes the bytes of the blocks from `lost_bytes`.
 absl::Status CopyHead(StorageReader& file, const SnapshotInfo& info, const std::set<int>& lost,
                       BlockWriter& writer, uint64_t& lost_bytes) {
   FileSource source(file);
@@ -280,7 +279,7 @@ absl::Status CopyHead(StorageReader& file, const SnapshotInfo& info, const std::
       uint32_t format = 0;
       size_t blocks = 0;
       FieldReader(block->bytes)(format, blocks);
-      more = format > 1 && !lost.empty();
+      more = !lost.empty();
       FieldWriter out;
       out(format, blocks + (more ? 1 : 0));
       block->bytes = out.bytes();

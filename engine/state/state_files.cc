@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::string_view kSnapshotPrefix = "snapshot-";
 constexpr uint64_t kNumberMax = uint64_t{1} << 62;  // of a snapshot
-// The first one did not say whether there had been a snapshot.
 constexpr uint32_t kManifestFormat = 2;
 
 // Files that a state directory makes, whole or not.
@@ -71,13 +70,11 @@ absl::StatusOr<Manifest> Manifest::Read(ByteSource& source) {
   FieldReader in(block->bytes);
   uint32_t format = 0;
   in(format);
-  if (in.ok() && format > kManifestFormat) {
-    return absl::UnimplementedError(
-        Concat("format ", format, ", and this version of pleat reads up to ", kManifestFormat));
+  if (in.ok() && format != 0 && format != kManifestFormat) {
+    return OtherFormat(format, kManifestFormat);
   }
   Manifest manifest;
-  in(manifest.identity, manifest.lives);
-  if (format > 1) in(manifest.kept);
+  in(manifest.identity, manifest.lives, manifest.kept);
   const bool in_range = format != 0 && manifest.lives < kLivesMax;
   if (!in.done() || !in_range || block->kind != BlockKind::kHead) {
     return DamageAt(0, "it says something impossible");

@@ -2,8 +2,9 @@
 // kinds of collections. What they say is what they said, and the same calls make the same bytes: so
 // a change of the format is noticed. answers.txt is what the engine tells after a restart, as text.
 //
-//   PLEAT_WRITE_GOLDEN=1 state_golden_test    writes them anew, for a change that is meant; say
-//                                               in docs/formats.md what becomes of older files
+//   PLEAT_WRITE_GOLDEN=1 state_golden_test    writes them anew, and the seeds of fuzz/corpus/snapshot,
+//                                               for a change that is meant; say in docs/formats.md
+//                                               what becomes of older files
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -186,38 +187,50 @@ TEST_P(GoldenTest, ARestartAnswersAsItDid) {
   all.Survive();
 }
 
-// A directory that was written by the first formats of both files goes on, and is of today's with the
-// next snapshot.
-TEST(OldGolden, OfTheFirstFormatAnswersAsItDid) {
-  const std::filesystem::path path =
-      std::filesystem::path(SourceDir()) / "tests/state/golden/format_1";
-  const Golden golden{"format_1", {.axis = Axis::kArrival, .rich = false}, false};
+// The directory of `arrival` as the format before wrote it, whose options had other names.
+TEST(OldGolden, OfAnOlderFormatIsRefusedByNameAndStaysAsItWas) {
+  const Golden golden{"format_2", {.axis = Axis::kArrival, .rich = false}, false};
   FaultyStorage storage;
   storage.OpenDirectory(kPath, IfMissing::kCreate).IgnoreError();
   for (const std::string name : {"MANIFEST", "snapshot-1"}) {
-    storage.SetContent(std::string(kPath) + "/" + name, ContentOf(path / name));
+    storage.SetContent(std::string(kPath) + "/" + name, ContentOf(PathOf(golden) / name));
   }
+  const Files before = FilesIn(storage, kPath);
   auto directory = StateDirectory::Open(kPath, OptionsOf(golden, storage)).value();
-  const SnapshotInfo info = directory->Newest().value().value();
-  {
-    const auto none = Engine::Open({.partitions = info.partitions}).value();
-    RecoverOptions all_of_it;
-    for (const auto& each : info.collections) all_of_it.drop.push_back(each.name);
-    EXPECT_THAT(std::string(directory->Recover(*none, all_of_it).status().message()),
-                testing::HasSubstr("cannot be dropped from a snapshot of an older version"));
-  }
   EveryCollection all(golden.choice);
-  const absl::StatusOr<Recovered> found = directory->Recover(all.engine());
-  ASSERT_TRUE(found.ok()) << found.status();
-  EXPECT_GT(found->snapshot->collections.front().entries, 0u);
-  ASSERT_TRUE(directory->TakeSnapshot(all.engine()).ok());
+  const absl::Status refused = directory->Recover(all.engine()).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(
+      refused.message(),
+      "/golden/snapshot-1: format 2 is of an older version of pleat: finish with that version");
   directory.reset();
-  EXPECT_EQ(AnswersOf(all), ContentOf(path / "answers.txt"));
-  EveryCollection again(golden.choice);
-  directory = StateDirectory::Open(kPath, OptionsOf(golden, storage)).value();
-  ASSERT_TRUE(directory->Recover(again.engine()).ok());
-  // Of the second life: numbers of emissions have gone on.
-  again.CheckAll();
+  EXPECT_EQ(FilesIn(storage, kPath), before);
+}
+
+// The seeds of fuzz/snapshot_fuzz.cc, each a byte that chooses the engine, and a snapshot. Seeds that
+// are refused would leave the target blind.
+TEST(SnapshotSeeds, AreRestored) {
+  const std::pair<const char*, int> lives[] = {{"empty", 0}, {"lent", 2}, {"whole", 4}};
+  for (const int chosen : {0, 1, 2, 3}) {
+    const bool event = (chosen & 1) != 0, rich = (chosen & 2) != 0;
+    const LifeChoice choice{
+        .axis = event ? Axis::kEvent : Axis::kArrival, .rich = rich, .distinct = rich};
+    for (const auto& [life, steps] : lives) {
+      const std::string name =
+          std::string(event ? "event_" : "arrival_") + (rich ? "rich_" : "plain_") + life;
+      const auto path = std::filesystem::path(SourceDir()) / "fuzz/corpus/snapshot" / name;
+      if (std::getenv("PLEAT_WRITE_GOLDEN") != nullptr) {
+        EveryCollection lived(choice);
+        if (steps > 0) lived.Live(steps);
+        std::ofstream(path, std::ios::binary) << static_cast<char>(chosen) << lived.Snapshot();
+      }
+      const std::string seed = ContentOf(path);
+      ASSERT_FALSE(seed.empty()) << name;
+      EXPECT_EQ(seed.front(), static_cast<char>(chosen)) << name;
+      EveryCollection all(choice);
+      EXPECT_TRUE(all.Restore(std::string_view(seed).substr(1)).ok()) << name;
+    }
+  }
 }
 
 // Each byte with its lowest and its highest bit the other way round, and each length; one of 16 where

@@ -399,21 +399,6 @@ TEST_F(StateCollectionsTest, AManifestThatCannotSaySoFailsTheAttemptAndLosesNoth
   }
 }
 
-TEST_F(StateCollectionsTest, AManifestOfTheFirstFormatIsReadAndComesToSayIt) {
-  Fill();
-  const Manifest manifest = ManifestIn(storage_);
-  StringSink old;
-  FieldWriter out;
-  out(uint32_t{1}, manifest.identity, manifest.lives);
-  ASSERT_TRUE(BlockWriter(old, 0, false).Write(BlockKind::kHead, 0, out.bytes()).ok());
-  storage_.SetContent("/notes/MANIFEST", old.bytes);
-  EXPECT_FALSE(ManifestIn(storage_).kept);
-  ExpectKept();
-  EXPECT_TRUE(ManifestIn(storage_).kept);
-  EXPECT_EQ(ManifestIn(storage_).lives, manifest.lives + 1);
-  EXPECT_NE(BytesOf(manifest), old.bytes);
-}
-
 // --- Directories of others
 
 TEST(StateDirectories, OfSomebodyElseAreRefusedAndStayAsTheyAre) {

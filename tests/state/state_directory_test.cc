@@ -321,7 +321,7 @@ TEST_F(DamageTest, AManifestOfMoreLivesThanThereCanBeIsRefused) {
   const auto manifest_of = [](uint64_t lives) {
     StringSink sink;
     FieldWriter out;
-    out(uint32_t{1}, uint64_t{5}, lives);
+    out(uint32_t{2}, uint64_t{5}, lives, false);
     EXPECT_TRUE(BlockWriter(sink, 0, false).Write(BlockKind::kHead, 0, out.bytes()).ok());
     return sink.bytes;
   };
@@ -336,11 +336,16 @@ TEST_F(DamageTest, AManifestOfMoreLivesThanThereCanBeIsRefused) {
   }
 }
 
-TEST_F(DamageTest, ANewerFormatIsRefusedAsSuch) {
+TEST_F(DamageTest, AnotherFormatIsRefusedAsSuch) {
   PutFile(storage_, kPath, "MANIFEST", ManifestOfFormat(3));
   const absl::Status refused = Refused();
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("/notes/MANIFEST: format 3"));
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("/notes/MANIFEST: format 3 is of a newer version"));
+  PutFile(storage_, kPath, "MANIFEST", ManifestOfFormat(1));
+  const absl::Status older = Refused();
+  EXPECT_EQ(older.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(older.message()), HasSubstr("MANIFEST: format 1 is of an older version"));
   PutFile(storage_, kPath, "MANIFEST", ManifestOfFormat(0));
   EXPECT_EQ(Refused().code(), absl::StatusCode::kDataLoss);
 }
