@@ -145,6 +145,23 @@ TEST(Documents, ThatOpenTheWayAreShort) {
   EXPECT_LE(words("docs/benchmarks.md"), 2'500);
 }
 
+TEST(Documents, TheGlossaryIsShortAndHasEachTermOnce) {
+  std::istringstream lines(Read(Document("docs/glossary.md")));
+  std::set<std::string> terms;
+  int rows = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| ") || line.starts_with("| term ") || line.starts_with("| --- "))
+      continue;
+    ++rows;
+    std::istringstream cell(line.substr(2, line.find(" | ") - 2));
+    for (std::string term; std::getline(cell, term, ',');) {
+      EXPECT_TRUE(terms.insert(term.substr(term.find_first_not_of(' '))).second) << term;
+    }
+  }
+  EXPECT_GT(rows, 50);
+  EXPECT_LE(rows, 70);
+}
+
 TEST(Documents, NameFilesThatExist) {
   for (const std::filesystem::path& document : Documents()) {
     for (const std::string& path : PathsNamedIn(Read(document))) {
