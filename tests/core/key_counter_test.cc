@@ -86,14 +86,14 @@ TEST_F(AnotherKind, LendsAndBuriesDeadLetters) {
 }
 
 TEST_F(AnotherKind, SharesAnEngineAndItsNamesWithFolders) {
-  struct Sum {
+  struct Visits {
     int sum = 0;
     void Fold(const int& value) noexcept { sum += value; }
   };
   const FolderOptions options{.quiet_period = 5min, .max_wait = 1h};
-  EXPECT_EQ((Folder<int, Sum>::Open(*engine_, "visits", options).status().code()),
+  EXPECT_EQ((Folder<int, Visits>::Open(*engine_, "visits", options).status().code()),
             absl::StatusCode::kAlreadyExists);
-  Folder<int, Sum> folder(*engine_, "sums", options);
+  Folder<int, Visits> folder(*engine_, "sums", options);
   folder.Fold("a", 1, noon_);
   counter_.Count("a", noon_);
   engine_->Advance(noon_ + 1h);

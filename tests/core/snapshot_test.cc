@@ -278,7 +278,7 @@ TEST(Snapshot, AnEngineThatHasTakenEventsTakesNoSnapshot) {
               HasSubstr("has been used already"));
   // Reserve() takes no event, and makes books all the same.
   Service reserved;
-  reserved.totals.Reserve(10);
+  ASSERT_TRUE(reserved.totals.Reserve(10).ok());
   EXPECT_THAT(std::string(reserved.Restore(Service().Snapshot()).message()),
               HasSubstr("Reserve() and Watch() come after a restore"));
 }
