@@ -65,7 +65,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Service first(storage);
     if (!first.directory.ok()) {
       const absl::Status& refused = first.directory.status();
-      FUZZ_EXPECT(absl::IsDataLoss(refused) || absl::IsUnimplemented(refused), manifest);
+      const bool is_of_another_version =
+          absl::IsUnimplemented(refused) || absl::IsFailedPrecondition(refused);
+      FUZZ_EXPECT(absl::IsDataLoss(refused) || is_of_another_version, manifest);
       FUZZ_EXPECT(MessageOf(refused).find("/state/MANIFEST") != std::string::npos, manifest);
       FUZZ_EXPECT_SAME(storage.Content(kManifest), manifest, manifest);
       FUZZ_EXPECT(storage.Paths().size() == 1, manifest);
