@@ -170,12 +170,14 @@ TEST(Usage, AnOldNameIsAnsweredWithTheNewOne) {
       {"--lateness", "--reorder"},
       {"--max-hold", "--max-wait"},
       {"--on-bad", "--on-invalid"},
-      {"--durability", "--state"},
   };
   for (const auto& [old_name, new_name] : options) {
     ExpectUsageError("fold --key k --quiet 1m " + old_name + " x",
                      "unknown option " + old_name + ": it is called " + new_name + " now");
   }
+  ExpectUsageError("fold --key k --quiet 1m --durability snapshots",
+                   "unknown option --durability: it had one value, and is gone; leave it out, with "
+                   "its value");
   // Of a command that has neither, nothing is known.
   EXPECT_EQ(RunPleat("analyze --journal d").err.find("is called"), std::string::npos);
   const TemporaryDirectory dir;

@@ -26,7 +26,9 @@ absl::Status UnknownOption(std::span<const Flag> flags, std::string_view argumen
     if (!flag.also.empty()) known.push_back(flag.also);
   }
   std::string message = "unknown option " + std::string(dashed);
-  const std::string_view now = NewNameOf(dashed.substr(letters));
+  const std::string_view name = dashed.substr(letters);
+  if (name == kGoneOption) return absl::InvalidArgumentError(message.append(kGoneSays));
+  const std::string_view now = NewNameOf(name);
   if (std::ranges::find(known, now) != known.end()) {
     return absl::InvalidArgumentError(message + CalledNow("--" + std::string(now)));
   }

@@ -16,7 +16,6 @@ inline constexpr OldName kOldCommands[] = {{"journal", "state"}, {"window", "liv
 inline constexpr OldName kOldOptions[] = {
     {"accept-limit", "allowed-lateness"},
     {"bad", "invalid"},
-    {"durability", "state"},
     {"journal", "state"},
     {"lateness", "reorder"},
     {"max-hold", "max-wait"},
@@ -31,9 +30,14 @@ constexpr std::string_view NewNameOf(std::string_view option) noexcept {
   return {};
 }
 
+// An option that had one value, and has gone. What stood behind it goes as well.
+inline constexpr std::string_view kGoneOption = "durability";
+
 // What a message about an unknown name adds.
 inline std::string CalledNow(std::string_view name) {
   return ": it is called " + std::string(name) + " now";
 }
+inline constexpr std::string_view kGoneSays =
+    ": it had one value, and is gone; leave it out, with its value";
 
 }  // namespace pleat::cli
