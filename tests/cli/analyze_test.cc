@@ -489,7 +489,7 @@ TEST(Analyze, TellsWrongUsageInOneLine) {
        "unknown option --quiet-gird; did you mean --quiet-grid?"},
       {"--key k..j --time t", "--key: "},
       {"--key k --time t --stats -", "unknown option --stats; the figures are the output, and"},
-      {"--key k --time t --spec=x", "unknown option --spec; a spec is for fold, rollup and window"},
+      {"--key k --time t --spec=x", "unknown option --spec; a spec is for fold, rollup and live"},
       {"--key k --time t --print-spec", "unknown option --print-spec; a spec is for fold"},
       {"--key k --time t --quiet 1m", "unknown option --quiet; --quiet-grid says which"},
       {"--key k --time t --merge 'n=count()'", "unknown option --merge; an analysis merges no"},

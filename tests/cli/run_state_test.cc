@@ -265,6 +265,24 @@ TEST_F(RunStateTest, ACopyBesideItsOriginalIsLeftOut) {
   EXPECT_EQ(Content(dir_ / "out"), Content(dir_ / "whole"));
 }
 
+// What is written between the copy and the emptying is in the original alone, and a run may read it.
+TEST_F(RunStateTest, ACopyOfWhichMoreWasReadThanItHasIsNotReadAgain) {
+  const std::string log = dir_.Write("app.log", Edits(0, 150));
+  EXPECT_EQ(Stat(Run("--at-end keep " + log), "lines"), 150);
+  const std::string copy = dir_.Write("app.log.1", Edits(0, 150));
+  std::ofstream(log, std::ios::app) << Edits(150, 160);
+  EXPECT_EQ(Stat(Run("--at-end keep " + copy + " " + log), "lines"), 160);
+  EXPECT_EQ(Stat(Run("--at-end keep " + copy + " " + log), "lines"), 160);
+  dir_.Write("app.log", "");
+  EXPECT_EQ(Stat(Run("--at-end keep " + copy + " " + log), "lines"), 160);
+  const std::string compressed = dir_.Write("app.log.1.gz", Gzip(Edits(0, 150)));
+  std::filesystem::remove(copy);
+  dir_.Write("app.log", Edits(160, 165));
+  EXPECT_EQ(Stat(Run("--at-end keep " + compressed + " " + log), "lines"), 165);
+  EXPECT_EQ(Run(compressed + " " + log).stats, Whole(dir_.Write("whole.log", Edits(0, 165))).stats);
+  EXPECT_EQ(Content(dir_ / "out"), Content(dir_ / "whole"));
+}
+
 TEST_F(RunStateTest, AFileThatIsGivenTwiceUnderTwoNamesIsRefused) {
   const std::string file = dir_.Write("file", Edits(0, 5));
   std::filesystem::create_hard_link(file, dir_ / "hard");

@@ -223,6 +223,7 @@ absl::Status KnownFiles::CompareWithInputs(Beginning beginning, size_t file) {
 
 void KnownFiles::Note(size_t file, size_t input, Fit fit) {
   const RunNote::Input& was = inputs_[input];
+  if (was.is_copy && fit != Fit::kWhole) return;
   const bool same_file = was.stamp.IsSameFile(*files_[file].stamp);
   // Nothing but an unfinished line was read: where the file has other lines, only its growth tells.
   const bool has_grown = same_file && files_[file].stamp->size > was.stamp.size;
@@ -255,7 +256,9 @@ absl::Status KnownFiles::Assign() {
     owners_[match.input] = match.file;
   }
   for (KnownFile& file : files_) {
-    const auto has_name = [&](const RunNote::Input& input) { return input.name == file.name; };
+    const auto has_name = [&](const RunNote::Input& input) {
+      return input.name == file.name && !input.is_copy;
+    };
     const bool is_new = file.stamp && file.stamp->size > 0 && !file.input;
     file.is_successor = is_new && std::ranges::any_of(inputs_, has_name);
   }
@@ -313,8 +316,10 @@ absl::StatusOr<KnownFiles::Whole> KnownFiles::ReadWhole(size_t file, Open open) 
   absl::StatusOr<LineReader> reader = open(files_[file].path);
   if (!reader.ok()) return reader.status();
   Beginning beginning(*std::move(reader));
+  if (const auto read = beginning.To(RunNote::Input::kHeadBytes); !read.ok()) return read.status();
+  const uint64_t head = beginning.digest();
   if (const auto read = beginning.To(UINT64_MAX); !read.ok()) return read.status();
-  return Whole{file, beginning.bytes(), beginning.digest()};
+  return Whole{file, beginning.bytes(), beginning.digest(), head};
 }
 
 absl::Status KnownFiles::FindCopiesOf(size_t original, std::vector<Whole> files, Open open) {
@@ -331,8 +336,12 @@ absl::Status KnownFiles::FindCopiesOf(size_t original, std::vector<Whole> files,
     if (!reached.ok()) return reached.status();
     if (!*reached) break;
     if (beginning.digest() != whole.digest) continue;
-    files_[whole.file].copy_of = files_[original].path;
-    files_[whole.file].is_successor = false;
+    KnownFile& copy = files_[whole.file];
+    copy.copy_of = files_[original].path;
+    copy.copy_bytes = whole.bytes;
+    copy.copy_digest = whole.digest;
+    copy.copy_head = whole.head;
+    copy.is_successor = false;
   }
   return absl::OkStatus();
 }

@@ -12,7 +12,8 @@
 //
 // A FILE is a copy if all of it is a beginning of another FILE of which something was read. The
 // rotation of logs makes such copies, and empties or removes the original a moment later. To read both
-// would count lines twice, so the copy is left out, until a run finds it without its original.
+// would count lines twice, so the copy is left out, and known by its content from then on: also when the
+// original had more than the copy, and is gone.
 #pragma once
 
 #include <cstddef>
@@ -42,6 +43,9 @@ struct KnownFile {
   bool is_renamed = false;         // it had another name then
   bool is_successor = false;       // nothing was, and something was read of a file of its name
   std::string copy_of;             // the FILE that it is a copy of; empty: none
+  uint64_t copy_bytes = 0;         // and if it is one: all of it,
+  uint64_t copy_digest = 0;        // the digest of that,
+  uint64_t copy_head = 0;          // and of its head
 };
 
 class KnownFiles {
@@ -90,6 +94,7 @@ class KnownFiles {
     size_t file;
     uint64_t bytes;
     uint64_t digest;
+    uint64_t head;  // the digest of the first 4 KiB
   };
   absl::Status FindCopies(Open open);
   absl::StatusOr<Whole> ReadWhole(size_t file, Open open) const;

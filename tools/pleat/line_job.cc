@@ -189,6 +189,8 @@ absl::StatusOr<bool> LineJob::LongLineEnds(const std::string& path) {
     // Standard input stays where the first reader is.
     absl::StatusOr<OpenedInput> opened =
         OpenInput(path == "-" ? "/proc/self/fd/0" : path, *this, looked_at_);
+    // Where standard input cannot be opened again, its long lines are taken as they come.
+    if (!opened.ok() && path == "-") return true;
     if (!opened.ok()) return opened.status();
     if (absl::Status same = CheckOpened(opened->info); !same.ok()) return same;
     ahead_.emplace(std::move(opened->source));

@@ -98,7 +98,7 @@ absl::StatusOr<bool> LineReader::AtEnd() {
 
 absl::StatusOr<bool> LineReader::AtLineEnd() {
   if (begin_ > 0 && buffer_[begin_ - 1] == '\n') return true;
-  const absl::StatusOr<bool> at_end = AtEnd();
+  absl::StatusOr<bool> at_end = AtEnd();
   if (!at_end.ok()) return at_end;
   return *at_end || buffer_[begin_] == '\n';
 }

@@ -51,12 +51,16 @@ struct RunNote {
     uint64_t last_digest = 0;
     bool in_long_line = false;  // the bytes end within a line over the limit
     bool read_whole = false;    // nothing was left
+    // A copy of another input, of which so many bytes at least were read. Counts only for a file that
+    // is still the same: one that has grown is compared with the other.
+    bool is_copy = false;
 
     uint64_t head_bytes() const { return std::min(bytes, kHeadBytes); }
 
     template <class F>
     void Stored(F& f) {
-      f(name, stamp, bytes, lines, digest, head, last_bytes, last_digest, in_long_line, read_whole);
+      f(name, stamp, bytes, lines, digest, head, last_bytes, last_digest, in_long_line, read_whole,
+        is_copy);
     }
   };
 

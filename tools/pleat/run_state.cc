@@ -276,6 +276,31 @@ void RunState::End(bool unfinished) {
   input_ = nullptr;
 }
 
+// Of copies whose lines have all been read of their originals. The next run may find them alone, after
+// the original has had more lines, and was emptied.
+void RunState::NoteCopies() {
+  for (const KnownFile& copy : files_) {
+    if (copy.copy_of.empty()) continue;
+    const auto original = std::ranges::find(files_, copy.copy_of, &KnownFile::path);
+    const auto is_read = [&](const RunNote::Input& input) {
+      return !input.is_copy && input.stamp.IsSameFile(*original->stamp) &&
+             input.bytes + input.last_bytes >= copy.copy_bytes;
+    };
+    const auto is_noted = [&](const RunNote::Input& input) {
+      return input.is_copy && input.bytes == copy.copy_bytes && input.digest == copy.copy_digest;
+    };
+    if (!std::ranges::any_of(note_.inputs, is_read)) continue;
+    if (std::ranges::any_of(note_.inputs, is_noted)) continue;
+    note_.inputs.push_back({.name = copy.name,
+                            .stamp = *copy.stamp,
+                            .bytes = copy.copy_bytes,
+                            .digest = copy.copy_digest,
+                            .head = copy.copy_head,
+                            .read_whole = true,
+                            .is_copy = true});
+  }
+}
+
 // --- Outputs
 
 // A file is cut back under the name alone under which it was noted. Under another name nothing is cut:
@@ -307,6 +332,7 @@ absl::StatusOr<uint64_t> RunState::BytesOf(const std::string& path) const {
 
 absl::Status RunState::UnknownOutput(const std::string& path) const {
   std::vector<std::string> names;
+  names.reserve(note_.outputs.size());
   for (const auto& [name, output] : note_.outputs) names.push_back(name);
   std::string text = Printable(path);
   text += ": has bytes that --state " + Printable(directory_);
@@ -368,7 +394,7 @@ absl::Status RunState::TakeSnapshot(Engine& engine, Duration now, uint64_t resul
     if (absl::Status synced = file->Sync(); !synced.ok()) return synced;
     if (absl::Status noted = NoteOutput(path, *file); !noted.ok()) return noted;
   }
-  if (input_ != nullptr) SealDigest();
+  input_ != nullptr ? SealDigest() : NoteCopies();
   note_.results = results;
   note_.flushed |= flushed;  // and stays so until something is taken
   return state_directory_->TakeSnapshot(engine, note_.Text());

@@ -114,6 +114,7 @@ class RunState {
   void Enter(RunNote::Input& input);
   void TakeWhole(std::string_view text);
   void SealDigest();
+  void NoteCopies();
   using Noted = std::map<std::string, RunNote::Output>::const_iterator;
   // The end: none, and there is nothing to cut. Errors: as BytesOf().
   absl::StatusOr<Noted> NotedOutput(const std::string& path) const;

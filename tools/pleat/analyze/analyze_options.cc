@@ -84,7 +84,7 @@ FlagValue Ratio(double& ratio) {
 absl::Status WithInstead(const absl::Status& unknown) {
   const std::string message(unknown.message());
   constexpr std::string_view kSpec =
-      "a spec is for fold, rollup and window; here --key, --time and the like are given one by one";
+      "a spec is for fold, rollup and live; here --key, --time and the like are given one by one";
   constexpr std::pair<std::string_view, std::string_view> kInstead[] = {
       {"stats", "the figures are the output, and with --json one object"},
       {"spec", kSpec},

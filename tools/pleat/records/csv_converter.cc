@@ -13,8 +13,6 @@
 namespace pleat::cli {
 namespace {
 
-constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
-
 // Whether there is a \r that no newline follows.
 bool HasReturnAlone(std::string_view text) {
   for (size_t at = text.find('\r'); at != text.npos; at = text.find('\r', at + 1)) {

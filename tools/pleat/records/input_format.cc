@@ -20,7 +20,6 @@ namespace {
 
 constexpr size_t kConvertAtOnce = size_t{64} << 10;
 
-constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
 constexpr std::string_view kUtf16Marks[] = {"\xff\xfe", "\xfe\xff"};
 
 std::unique_ptr<RecordConverter> NewConverter(InputFormat format, std::string name) {

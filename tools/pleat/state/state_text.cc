@@ -100,10 +100,12 @@ std::string OwnerJson(Owner owner) {
   return owner ? ",\"process\":" + std::to_string(*owner) : std::string();
 }
 
-// The inputs that a run with --state has noted. None for a state directory of another program.
+// The inputs that a run with --state has read. None for a state directory of another program.
 std::vector<RunNote::Input> InputsOf(const SnapshotInfo& info) {
   absl::StatusOr<RunNote> note = RunNote::Parse(info.note);
-  return note.ok() ? std::move(note->inputs) : std::vector<RunNote::Input>();
+  if (!note.ok()) return {};
+  std::erase_if(note->inputs, [](const RunNote::Input& input) { return input.is_copy; });
+  return std::move(note->inputs);
 }
 
 // The marks of sources, by collection, and behind them the inputs of a run.
