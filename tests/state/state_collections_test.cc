@@ -290,12 +290,6 @@ TEST_F(TwoCollectionsTest, OneThatIsNamedAndOpenIsKept) {
 
 // --- MANIFEST says whether there has been a snapshot
 
-std::string BytesOf(const Manifest& manifest) {
-  StringSink sink;
-  EXPECT_TRUE(manifest.Write(sink).ok());
-  return sink.bytes;
-}
-
 Manifest ManifestIn(FaultyStorage& storage) {
   const std::string bytes = storage.Content(std::string(kPath) + "/MANIFEST");
   StringSource source(bytes);
