@@ -80,7 +80,7 @@ FlagValue Ratio(double& ratio) {
   return {FlagKind::kText, set, nullptr};
 }
 
-// Of an option that other commands have, with what there is instead.
+// Says of an option that other commands have which one to use here.
 absl::Status WithInstead(const absl::Status& unknown) {
   const std::string message(unknown.message());
   constexpr std::string_view kSpec =
