@@ -27,12 +27,10 @@ absl::Status UnknownOption(std::span<const Flag> flags, std::string_view argumen
   }
   std::string message = "unknown option " + std::string(dashed);
   const std::string_view name = dashed.substr(letters);
-  if (name == kGoneOption) return absl::InvalidArgumentError(message.append(kGoneSays));
-  const std::string_view now = NewNameOf(name);
-  if (std::ranges::find(known, now) != known.end()) {
-    return absl::InvalidArgumentError(message + CalledNow("--" + std::string(now)));
+  if (const std::string now = NewNameOf(name, known, kDashes, ""); !now.empty()) {
+    return absl::InvalidArgumentError(message + now);
   }
-  const std::string nearest = NearestName(dashed.substr(letters), known);
+  const std::string nearest = NearestName(name, known);
   if (!nearest.empty()) {
     message += "; did you mean --" + nearest + "?";
   } else if (letters == 1 && FindLetter(flags, dashed[1]) != nullptr) {

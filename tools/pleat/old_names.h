@@ -2,8 +2,10 @@
 // Whoever still uses one is told the new one.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace pleat::cli {
 
@@ -22,22 +24,25 @@ inline constexpr OldName kOldOptions[] = {
     {"on-bad", "on-invalid"},
 };
 
-// The name that the option has now; empty if it never had another one.
-constexpr std::string_view NewNameOf(std::string_view option) noexcept {
-  for (const OldName& each : kOldOptions) {
-    if (each.name == option) return each.now;
-  }
-  return {};
-}
-
-// An option that had one value, and has gone. What stood behind it goes as well.
-inline constexpr std::string_view kGoneOption = "durability";
-
-// What a message about an unknown name adds.
 inline std::string CalledNow(std::string_view name) {
   return ": it is called " + std::string(name) + " now";
 }
-inline constexpr std::string_view kGoneSays =
-    ": it had one value, and is gone; leave it out, with its value";
+
+// For a message about an unknown option, of a command that has the options `known`: the name that it
+// has now, between `before` and `after`. Empty if it never had another one.
+inline std::string NewNameOf(std::string_view option, const std::vector<std::string_view>& known,
+                             std::string_view before, std::string_view after) {
+  const auto is_known = [&](std::string_view name) {
+    return std::ranges::find(known, name) != known.end();
+  };
+  if (option == "durability" && is_known("state")) {
+    return ": it had one value, and is gone; leave it out, with its value";
+  }
+  for (const OldName& each : kOldOptions) {
+    if (each.name != option || !is_known(each.now)) continue;
+    return CalledNow(std::string(before).append(each.now).append(after));
+  }
+  return {};
+}
 
 }  // namespace pleat::cli

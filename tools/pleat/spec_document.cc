@@ -27,10 +27,8 @@ absl::Status UnknownMember(std::span<const Flag> flags, std::string_view name) {
   std::string message = "unknown option \"" + std::string(name) + "\"";
   std::string spelled(name);
   std::ranges::replace(spelled, '_', '-');
-  if (spelled == kGoneOption) return absl::InvalidArgumentError(message.append(kGoneSays));
-  const std::string_view now = NewNameOf(spelled);
-  if (std::ranges::find(known, now) != known.end()) {
-    return absl::InvalidArgumentError(message + CalledNow("\"" + std::string(now) + "\""));
+  if (const std::string now = NewNameOf(spelled, known, "\"", "\""); !now.empty()) {
+    return absl::InvalidArgumentError(message + now);
   }
   const std::string nearest = NearestName(name, known);
   if (!nearest.empty()) message += "; did you mean \"" + nearest + "\"?";
