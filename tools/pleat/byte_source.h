@@ -5,10 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include <absl/status/statusor.h>
 
 namespace pleat::cli {
+
+inline constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 // What becomes of a last line or record that nothing but the end of the input ends. A file that is
 // being written often has one.

@@ -13,8 +13,6 @@ constexpr size_t kReadBytes = 256 * 1024;
 // An unfinished line that is not yet too long, and room for a whole read behind it.
 constexpr size_t kLineBufferBytes = kLineBytesShown + kReadBytes;
 
-constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-
 }  // namespace
 
 LineReader::LineReader(std::unique_ptr<ByteSource> source, UnfinishedEnd end)

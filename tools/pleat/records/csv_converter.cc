@@ -7,6 +7,7 @@
 #include <pleat/json_lines.h>
 #include <pleat/json_text.h>
 
+#include "tools/pleat/byte_source.h"
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/records/field_value.h"
 
@@ -34,7 +35,8 @@ absl::StatusOr<size_t> CsvConverter::Take(std::string_view text, RecordLines& li
 }
 
 bool CsvConverter::Unfinished() const {
-  return state_ != State::kFieldBegin || field_count_ > 0 || mark_bytes_ % kUtf8Mark.size() != 0;
+  return state_ != State::kFieldBegin || field_count_ > 0 ||
+         mark_bytes_ % kByteOrderMark.size() != 0;
 }
 
 absl::Status CsvConverter::End(RecordLines& lines) {
@@ -56,7 +58,7 @@ size_t CsvConverter::Step(std::string_view text) {
     case State::kFieldBegin: break;
   }
   if (field_count_ == 0 && StepMark(text[0])) return 1;
-  if (text[0] != '"' || mark_bytes_ % kUtf8Mark.size() != 0) {
+  if (text[0] != '"' || mark_bytes_ % kByteOrderMark.size() != 0) {
     BeginPlain();
     return StepPlain(text);
   }
@@ -69,7 +71,7 @@ size_t CsvConverter::Step(std::string_view text) {
 
 // Whether a byte before the first field belongs to a byte order mark.
 bool CsvConverter::StepMark(char c) {
-  if (mark_bytes_ == kUtf8Mark.size() || c != kUtf8Mark[mark_bytes_]) return false;
+  if (mark_bytes_ == kByteOrderMark.size() || c != kByteOrderMark[mark_bytes_]) return false;
   ++mark_bytes_;
   return true;
 }
@@ -78,7 +80,8 @@ bool CsvConverter::StepMark(char c) {
 void CsvConverter::BeginPlain() {
   state_ = State::kPlain;
   field_ = {.begin = record_.size(), .end = 0, .doubled = false};
-  if (mark_bytes_ < kUtf8Mark.size()) Keep(kUtf8Mark.substr(0, std::exchange(mark_bytes_, 0)));
+  if (mark_bytes_ < kByteOrderMark.size())
+    Keep(kByteOrderMark.substr(0, std::exchange(mark_bytes_, 0)));
 }
 
 size_t CsvConverter::StepPlain(std::string_view text) {

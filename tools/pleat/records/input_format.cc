@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tools/pleat/byte_source.h"
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/records/access_log_converter.h"
 #include "tools/pleat/records/csv_converter.h"
@@ -78,15 +79,15 @@ class ConvertedSource final : public ByteSource {
   // Reads past a byte order mark. No record is held back by waiting for the rest of one.
   absl::Status Begin() {
     const auto may_be_mark = [this] {
-      return !ended_ && unread().size() < kUtf8Mark.size() &&
-             (kUtf8Mark.starts_with(unread()) || unread() == kUtf16Marks[0].substr(0, 1) ||
+      return !ended_ && unread().size() < kByteOrderMark.size() &&
+             (kByteOrderMark.starts_with(unread()) || unread() == kUtf16Marks[0].substr(0, 1) ||
               unread() == kUtf16Marks[1].substr(0, 1));
     };
     while (may_be_mark()) {
       if (absl::Status filled = Fill(); !filled.ok()) return filled;
     }
-    if (unread().starts_with(kUtf8Mark)) {
-      begin_ += kUtf8Mark.size();
+    if (unread().starts_with(kByteOrderMark)) {
+      begin_ += kByteOrderMark.size();
       return absl::OkStatus();
     }
     for (const std::string_view mark : kUtf16Marks) {

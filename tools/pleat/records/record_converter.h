@@ -15,9 +15,6 @@
 
 namespace pleat::cli {
 
-// The byte order mark of UTF-8.
-inline constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
-
 class RecordConverter {
  public:
   virtual ~RecordConverter() = default;
