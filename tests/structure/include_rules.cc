@@ -7,6 +7,8 @@
 #include <optional>
 #include <span>
 
+#include "tests/structure/code_of.h"
+
 namespace pleat_structure {
 namespace {
 
@@ -195,24 +197,6 @@ const std::vector<Call>& Calls() {
   return calls;
 }
 
-// `line` without what stands in a // comment or between double quotes. The tree has no /* */.
-std::string CodeOf(std::string_view line) {
-  std::string code;
-  bool quoted = false;
-  for (size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (!quoted && line.substr(i).starts_with("//")) break;
-    if (quoted && c == '\\') {
-      ++i;
-    } else if (c == '"') {
-      quoted = !quoted;
-    } else if (!quoted) {
-      code += c;
-    }
-  }
-  return code;
-}
-
 struct Include {
   std::string_view header;
   bool quoted;
@@ -256,10 +240,16 @@ std::string Refusal(std::string_view path, const Include& include) {
 Findings Examine(std::string_view path, std::string_view text) {
   Findings findings;
   const bool shipped = StartsWithAny(path, {"engine/", "include/", "tools/", "examples/"});
+  const auto take_line = [](std::string_view& lines) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+    return line;
+  };
+  const std::string all_code = CodeOf(text);
+  std::string_view code_lines = all_code;
   for (size_t number = 1; !text.empty(); ++number) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view line = take_line(text);
+    const std::string_view code = take_line(code_lines);
 
     const auto report = [&](std::string_view reason) {
       findings.push_back(std::string(path) + ":" + std::to_string(number) + ": " +
@@ -268,9 +258,8 @@ Findings Examine(std::string_view path, std::string_view text) {
     if (const auto include = IncludeOf(line); include && shipped) {
       if (const std::string refusal = Refusal(path, *include); !refusal.empty()) report(refusal);
     }
-    const std::string code = CodeOf(line);
     for (const Call& call : Calls()) {
-      if (code.find(call.text) != std::string::npos && !StartsWithAny(path, call.allowed)) {
+      if (code.find(call.text) != code.npos && !StartsWithAny(path, call.allowed)) {
         report(call.reason);
       }
     }

@@ -112,6 +112,8 @@ TEST(IncludeRules, CommentsAndLiteralsAreNotCode) {
       Examine("engine/core/a.cc",
               "// not steady_clock::now()\nLog(\"steady_clock::now()\");  // sleep_for(1s)\n"),
       IsEmpty());
+  EXPECT_THAT(Examine("engine/core/a.cc", "Log(R\"(\nsleep_for(1s)\n)\", '\"');\nsleep_for(1s);\n"),
+              ElementsAre(HasSubstr("a.cc:4: sleeps")));
 }
 
 }  // namespace
