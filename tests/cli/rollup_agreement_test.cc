@@ -120,7 +120,7 @@ TEST_P(RollupAgreement, ClampedEventsAreTheSame) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Logs, RollupAgreement, testing::ValuesIn(RollupLogs()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& log) { return log.param.name; });
 
 }  // namespace
 }  // namespace pleat::cli

@@ -75,7 +75,7 @@ struct Owner {
   std::vector<std::tuple<EngineTime, uint64_t>> Take(EngineTime now) {
     std::vector<std::tuple<EngineTime, uint64_t>> out;
     Budget budget;
-    for (Due due;;) {
+    for (Due due{};;) {
       const Deadlines::Found found = table.Next(now, budget, due);
       if (found == Deadlines::Found::kNothing) {
         spent = SIZE_MAX - budget.left();
