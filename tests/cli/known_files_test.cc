@@ -194,6 +194,22 @@ TEST_F(KnownFilesTest, ManyCopiesAreOfTheirOriginals) {
   EXPECT_EQ(files[5].copy_of, "");
 }
 
+TEST_F(KnownFilesTest, ACopyOfWhatIsGoneIsAlikeUpToItsLastMarkAndEndsBeforeTheNext) {
+  inputs_ = {Read("/gone", "1\n2\n3\n4\n5\n"), Read("/other", "1\n3\n5\n")};
+  const auto mark = [](const std::string& text) { return Mark{text.size(), DigestOf(text)}; };
+  inputs_[0].marks = {mark("1\n"), mark("1\n2\n"), mark("1\n2\n3\n4\n")};
+  inputs_[1].marks = {mark("1\n"), mark("1\n3\n"), mark("1\n3\n5\n")};
+  for (const std::string text : {"1\n2\n", "1\n2\n3\n", "1\n2\n4", "1\n2\n3\n4\n5"}) {
+    EXPECT_EQ(Find({dir_.Write("f", text)})[0].copy_of, "/gone") << text;
+  }
+  for (const std::string text : {"", "1", "2\n", "1\n4\n5\n", "1\n2\n4\n4\n", "1\n2\n3\n4\n6\n"}) {
+    EXPECT_EQ(Find({dir_.Write("f", text)})[0].copy_of, "") << text;
+  }
+  EXPECT_EQ(Find({dir_.Write("f", "1\n3\n")})[0].copy_of, "/other");
+  inputs_[0].stamp = PlaceOf(dir_.Write("f", "1\n2\n"));
+  EXPECT_EQ(Find({dir_ / "f"})[0].copy_of, "") << "cut, and the file itself";
+}
+
 // ---
 
 // Read to the end that it had in its middle, and then another file has its name.

@@ -67,7 +67,7 @@ class RotatedLog {
 
   // Writes up to somewhere in the middle of a record, or rotates, or does what a person does.
   void Step() {
-    if (is_copied_) return EmptyOriginal();
+    if (is_copied_) return StepInGap();
     switch (Draw(8)) {
       case 0: return Rotate(/*copies=*/false);
       case 1: return Rotate(/*copies=*/true);
@@ -80,7 +80,7 @@ class RotatedLog {
 
   // Everything that is left, and most times the last record without its newline.
   void WriteRest() {
-    if (is_copied_) EmptyOriginal();
+    if (is_copied_ && !gap_unread_) EmptyOriginal();
     has_invalid_ = false;  // a run without a usable line keeps nothing
     Write(1 + Draw(5));
     if (!pending_.empty()) Append(pending_);
@@ -88,13 +88,14 @@ class RotatedLog {
     whole_ += format_.end;
   }
 
-  // The FILEs from the oldest on; all, or some of the oldest.
+  // The FILEs from the oldest on; all, or some of the oldest. A copy may be missing beside its original.
   std::string Files(bool all) {
     std::vector<std::string> paths;
     for (size_t i = old_.size(); i > 0; --i) paths.push_back(PathOf(i - 1));
+    if (all && is_copied_ && Draw(2) == 0) paths.pop_back();
     paths.push_back(dir_ / "app.log");
     if (!all) paths.resize(1 + Draw(static_cast<uint32_t>(paths.size())));
-    given_ = paths.size();
+    given_ = all ? old_.size() + 1 : paths.size();
     std::string words;
     for (const std::string& path : paths) words += " " + path;
     return words;
@@ -106,6 +107,7 @@ class RotatedLog {
     }
     const bool has_records = std::filesystem::file_size(dir_ / "app.log") > 400;  // in any format
     was_read_ |= given_ > old_.size() && has_records;
+    gap_unread_ &= given_ <= old_.size();
   }
 
   std::string Options() const {
@@ -150,7 +152,9 @@ class RotatedLog {
   }
 
   void Rotate(bool copies) {
-    Append(pending_ + format_.end);
+    const bool has_gap = copies && was_read_ && format_.end.empty();
+    const bool cuts_record = has_gap && format_.input == "ndjson" && Draw(2) == 0;
+    if (!cuts_record) Append(std::exchange(pending_, "") + format_.end);
     whole_ += format_.end;
     for (size_t i = old_.size(); i > 0; --i) {
       const std::string from = PathOf(i - 1);
@@ -161,11 +165,22 @@ class RotatedLog {
     if (copies) {
       std::filesystem::copy(dir_ / "app.log", PathOf(0));
       is_copied_ = true;
+      gap_unread_ = cuts_record;
+      if (has_gap) return Append(std::exchange(pending_, ""));
       if (was_read_ && Draw(3) > 0) return;  // a run finds both
       return EmptyOriginal();
     }
     std::filesystem::rename(dir_ / "app.log", PathOf(0));
     BeginFile();
+  }
+
+  // What is written between the copy and the emptying is in the original alone: a run has to read it.
+  void StepInGap() {
+    if (!gap_unread_ && Draw(2) == 0) return EmptyOriginal();
+    if (!format_.end.empty()) return;
+    Write(1 + Draw(Draw(8) == 0 ? 1000 : 12));
+    Append(std::exchange(pending_, ""));
+    gap_unread_ = true;
   }
 
   void EmptyOriginal() {
@@ -245,8 +260,9 @@ class RotatedLog {
   bool has_long_line_ = false;
   bool has_invalid_ = true;  // there may be invalid records
   bool is_first_ = true;
-  bool was_read_ = false;   // records of app.log were
-  bool is_copied_ = false;  // it is to be emptied
+  bool was_read_ = false;    // records of app.log were
+  bool is_copied_ = false;   // it is to be emptied,
+  bool gap_unread_ = false;  // and has lines that no run has read, and the copy has not
   int seconds_ = 0;
   int records_ = 0;
   std::string pending_;  // was logged, and is not in the file yet

@@ -279,6 +279,38 @@ TEST_F(RunStateTest, ACopyOfWhichMoreWasReadThanItHasIsNotReadAgain) {
   EXPECT_EQ(Content(dir_ / "out"), Content(dir_ / "whole"));
 }
 
+// Nor if no run has seen it beside its original, which was emptied or removed since.
+TEST_F(RunStateTest, ACopyThatNoRunSawBesideItsOriginalIsNotReadAgain) {
+  for (const auto& [copied, all] : {std::pair{150, 160}, {3, 160}, {1, 2}, {20, 170}}) {
+    const std::string text = Edits(0, copied);
+    const std::string half_a_line = text + Edits(copied, copied + 1).substr(0, 7);
+    for (const std::string& content : {text, half_a_line}) {
+      const std::string log = dir_.Write("app.log", Edits(0, copied));
+      EXPECT_EQ(Stat(Run("--at-end keep " + log), "lines"), copied);
+      std::ofstream(log, std::ios::app) << Edits(copied, all);
+      EXPECT_EQ(Stat(Run("--at-end keep " + log), "lines"), all);
+      const std::string copy = dir_.Write("app.log.1", content);
+      dir_.Write("app.log", "");
+      const RunResult alone = Run("--at-end keep " + copy + " " + log);
+      EXPECT_EQ(alone.code, 0);
+      EXPECT_EQ(Stat(alone, "lines"), all) << copied;
+      EXPECT_EQ(alone.err, "pleat fold: left out of this run, as copies of other FILEs: " + copy +
+                               " (of " + log + ", of which more was read)\n");
+      const std::string compressed = dir_.Write("app.log.1.gz", Gzip(content));
+      std::filesystem::remove(copy);
+      std::filesystem::remove(log);
+      EXPECT_EQ(Stat(Run("--at-end keep " + compressed), "lines"), all);
+      // Another file that begins alike is read from its start as soon as it is known by its lines.
+      std::string other = text;
+      for (int i = 0; i < 10; ++i) other += At(3590 + i, "d");
+      const RunResult both = Run("--at-end keep " + dir_.Write("app.log.1", other));
+      EXPECT_EQ(both.err, "");
+      EXPECT_EQ(Stat(both, "lines"), all + copied + 10);
+      std::filesystem::remove_all(dir_ / "j");
+    }
+  }
+}
+
 TEST_F(RunStateTest, AFileThatIsGivenTwiceUnderTwoNamesIsRefused) {
   const std::string file = dir_.Write("file", Edits(0, 5));
   std::filesystem::create_hard_link(file, dir_ / "hard");

@@ -125,6 +125,7 @@ absl::StatusOr<std::vector<KnownFile>> KnownFiles::Find(std::span<const std::str
   if (absl::Status assigned = Assign(); !assigned.ok()) return assigned;
   if (absl::Status checked = CheckNotEdited(); !checked.ok()) return checked;
   if (absl::Status found = FindCopies(open); !found.ok()) return found;
+  if (absl::Status found = FindCopiesOfGone(open); !found.ok()) return found;
   return std::move(files_);
 }
 
@@ -344,6 +345,53 @@ absl::Status KnownFiles::FindCopiesOf(size_t original, std::vector<Whole> files,
     copy.is_successor = false;
   }
   return absl::OkStatus();
+}
+
+// Those of inputs that no FILE begins with any more.
+absl::Status KnownFiles::FindCopiesOfGone(Open open) {
+  for (KnownFile& file : files_) {
+    if (!file.stamp || file.stamp->size == 0 || file.input || !file.copy_of.empty()) continue;
+    std::vector<size_t> inputs;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const RunNote::Input& input = inputs_[i];
+      const bool is_it = input.stamp.IsSameFile(*file.stamp) || input.name == file.name;
+      if (!owners_[i] && !is_it && !input.marks.empty()) inputs.push_back(i);
+    }
+    if (inputs.empty()) continue;
+    const StandardInputPlace place(file.path);
+    absl::StatusOr<LineReader> reader = open(file.path);
+    if (!reader.ok()) return reader.status();
+    const absl::StatusOr<std::optional<size_t>> longer =
+        LongerInput(Beginning(*std::move(reader)), std::move(inputs));
+    if (!longer.ok()) return longer.status();
+    if (!*longer) continue;
+    file.copy_of = inputs_[**longer].name;
+    file.is_successor = false;
+  }
+  return absl::OkStatus();
+}
+
+// In one pass, until no input is left or the file ends.
+absl::StatusOr<std::optional<size_t>> KnownFiles::LongerInput(Beginning beginning,
+                                                              std::vector<size_t> inputs) const {
+  using Place = std::tuple<uint64_t, size_t, size_t>;  // bytes, and which mark of which input
+  std::priority_queue<Place, std::vector<Place>, std::greater<>> places;
+  for (const size_t i : inputs) places.emplace(inputs_[i].marks[0].bytes, 0, i);
+  while (!places.empty()) {
+    const auto [bytes, mark, i] = places.top();
+    places.pop();
+    const RunNote::Input& input = inputs_[i];
+    const absl::StatusOr<bool> reached = beginning.To(bytes);
+    if (!reached.ok()) return reached.status();
+    if (!*reached) {
+      if (mark > 0) return i;
+      continue;
+    }
+    if (bytes == input.bytes || beginning.digest() != input.marks[mark].digest) continue;
+    const bool is_last = mark + 1 == input.marks.size();
+    places.emplace(is_last ? input.bytes : input.marks[mark + 1].bytes, mark + 1, i);
+  }
+  return std::nullopt;
 }
 
 absl::Status KnownFiles::Changed(size_t file, std::string_view what,

@@ -14,6 +14,10 @@
 // rotation of logs makes such copies, and empties or removes the original a moment later. To read both
 // would count lines twice, so the copy is left out, and known by its content from then on: also when the
 // original had more than the copy, and is gone.
+//
+// A copy that no run has seen beside its original cannot be compared with it. It is known by the marks
+// of what was read: all that lie in it are alike, and it ends before that ended. It is left out as well,
+// for as long as that holds: what has another line by the next mark is another file.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +47,7 @@ struct KnownFile {
   bool is_renamed = false;         // it had another name then
   bool is_successor = false;       // nothing was, and something was read of a file of its name
   std::string copy_of;             // the FILE that it is a copy of; empty: none
-  uint64_t copy_bytes = 0;         // and if it is one: all of it,
+  uint64_t copy_bytes = 0;         // and if that is a FILE of the run: all of it,
   uint64_t copy_digest = 0;        // the digest of that,
   uint64_t copy_head = 0;          // and of its head
 };
@@ -99,6 +103,10 @@ class KnownFiles {
   absl::Status FindCopies(Open open);
   absl::StatusOr<Whole> ReadWhole(size_t file, Open open) const;
   absl::Status FindCopiesOf(size_t original, std::vector<Whole> files, Open open);
+  absl::Status FindCopiesOfGone(Open open);
+  // The input of which the file has an earlier beginning, by the marks. Nothing: there is none.
+  absl::StatusOr<std::optional<size_t>> LongerInput(Beginning beginning,
+                                                    std::vector<size_t> inputs) const;
   // `remedy`: what to do then.
   absl::Status Changed(size_t file, std::string_view what, std::string_view remedy) const;
 

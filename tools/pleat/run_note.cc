@@ -5,7 +5,7 @@
 namespace pleat::cli {
 namespace {
 
-constexpr uint32_t kNoteFormat = 3;
+constexpr uint32_t kNoteFormat = 4;
 
 }  // namespace
 

@@ -33,6 +33,17 @@ struct FileStamp {
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };
 
+// The digest of a beginning of a file.
+struct Mark {
+  uint64_t bytes = 0;
+  uint64_t digest = 0;
+
+  template <class F>
+  void Stored(F& f) {
+    f(bytes, digest);
+  }
+};
+
 struct RunNote {
   // A regular file, of which something was read: lines, as they are after decompression and after
   // conversion to JSON, without a byte order mark.
@@ -54,13 +65,20 @@ struct RunNote {
     // A copy of another input, of which so many bytes at least were read. Counts only for a file that
     // is still the same: one that has grown is compared with the other.
     bool is_copy = false;
+    // Digests of beginnings that end with a line, each the next that is longer by a sixteenth at least.
+    // So a beginning that somebody has kept is known by nearly all of its lines, and a short one by all.
+    std::vector<Mark> marks;
 
     uint64_t head_bytes() const { return std::min(bytes, kHeadBytes); }
+    // The next mark is the end of the first line that ends behind so many bytes.
+    uint64_t next_mark() const {
+      return marks.empty() ? 0 : marks.back().bytes + marks.back().bytes / 16;
+    }
 
     template <class F>
     void Stored(F& f) {
       f(name, stamp, bytes, lines, digest, head, last_bytes, last_digest, in_long_line, read_whole,
-        is_copy);
+        is_copy, marks);
     }
   };
 

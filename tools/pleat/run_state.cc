@@ -171,7 +171,8 @@ std::string RunState::CopiesText() const {
   std::vector<std::string> copies;
   for (const KnownFile& file : files_) {
     if (file.copy_of.empty()) continue;
-    copies.push_back(InputName(file.path) + " (of " + InputName(file.copy_of) + ")");
+    copies.push_back(InputName(file.path) + " (of " + InputName(file.copy_of) +
+                     (file.copy_bytes == 0 ? ", of which more was read)" : ")"));
   }
   return NamesOf(copies);
 }
@@ -251,17 +252,23 @@ void RunState::Took(const LineBlock& block, uint64_t lines) {
   input_->in_long_line = !block.text.ends_with('\n');
 }
 
+// In pieces, up to each place of which the note has the digest.
 void RunState::TakeWhole(std::string_view text) {
   assert(input_->last_bytes == 0);
-  if (const uint64_t head = input_->head_bytes(); head < RunNote::Input::kHeadBytes) {
-    const std::string_view rest_of_head = text.substr(0, RunNote::Input::kHeadBytes - head);
-    digest_.Add(rest_of_head);
-    input_->head = digest_.value();
-    input_->bytes += rest_of_head.size();
-    text.remove_prefix(rest_of_head.size());
+  while (!text.empty()) {
+    size_t size = text.size();
+    const uint64_t from_here = std::max(input_->next_mark(), input_->bytes) - input_->bytes;
+    const size_t newline = from_here < size ? text.find('\n', from_here) : text.npos;
+    if (newline != text.npos) size = newline + 1;
+    const uint64_t head = input_->head_bytes();
+    const uint64_t rest_of_head = RunNote::Input::kHeadBytes - head;
+    if (rest_of_head > 0) size = std::min(size, rest_of_head);
+    digest_.Add(text.substr(0, size));
+    input_->bytes += size;
+    if (rest_of_head > 0) input_->head = digest_.value();
+    if (size == newline + 1) input_->marks.push_back({input_->bytes, digest_.value()});
+    text.remove_prefix(size);
   }
-  digest_.Add(text);
-  input_->bytes += text.size();
 }
 
 void RunState::SealDigest() {
@@ -280,7 +287,7 @@ void RunState::End(bool unfinished) {
 // the original has had more lines, and was emptied.
 void RunState::NoteCopies() {
   for (const KnownFile& copy : files_) {
-    if (copy.copy_of.empty()) continue;
+    if (copy.copy_bytes == 0) continue;
     const auto original = std::ranges::find(files_, copy.copy_of, &KnownFile::path);
     const auto is_read = [&](const RunNote::Input& input) {
       return !input.is_copy && input.stamp.IsSameFile(*original->stamp) &&
