@@ -5,10 +5,13 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -47,11 +50,15 @@ const Command kLive = {"live", "--key k --member m=k --ttl 20ms --payload k"};
 const Command kRollup = {"rollup", "--key k --window 20ms --allowed-lateness 20ms"};
 const Command kCommands[] = {kFold, kLive, kRollup};
 
-template <class Run>
-int RunOf(auto parse, const Words& words, EngineTime at) {
+std::vector<const char*> ArgumentsOf(const Words& words) {
   std::vector<const char*> arguments;
   for (const std::string& word : words) arguments.push_back(word.c_str());
-  const auto options = parse(static_cast<int>(arguments.size()), arguments.data());
+  return arguments;
+}
+
+template <class Run>
+int RunOf(auto parse, const Words& words, EngineTime at) {
+  const auto options = parse(static_cast<int>(words.size()), ArgumentsOf(words).data());
   EXPECT_TRUE(options.ok()) << options.status().message();
   return options.ok() ? Run(*options, MonotoneClock(at)).Run() : -1;
 }
@@ -223,6 +230,47 @@ TEST_F(RunClock, WhileNoLineComesASnapshotIsDueOnceADay) {
   EXPECT_EQ(run_state->UntilDue(often, minutes(0)), often.time);
   EXPECT_TRUE(run_state->Due(often, hours(1)));
   EXPECT_FALSE(run_state->Due(lines, hours(25)));
+}
+
+// A run that does something the first time that its input is silent.
+class SilentRun : public FoldRun {
+ public:
+  SilentRun(const FoldOptions& options, const MonotoneClock& clock, std::function<void()> then)
+      : FoldRun(options, clock), then_(std::move(then)) {}
+
+ private:
+  Duration OnSilence(Duration silent) override {
+    const Duration sleep = FoldRun::OnSilence(silent);
+    if (then_ != nullptr) std::exchange(then_, nullptr)();
+    return sleep;
+  }
+
+  std::function<void()> then_;
+};
+
+// What comes then is of no use, and so the run keeps nothing else: as if it were killed.
+TEST_F(RunClock, ARunThatHasHadNoLineYetMovesTheClockOfTheDirectory) {
+  const Command command = {"fold", "--key k --quiet 30d"};
+  RunAt(kT0, command, "--at-end keep " + File());
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const auto close_with = [&](std::string_view lines) {
+    EXPECT_EQ(write(ends[1], lines.data(), lines.size()), std::ssize(lines));
+    close(ends[1]);
+  };
+  const Words words =
+      WordsOf("fold " + command.options + " --no-summary --output " + (dir_ / "out") +
+              StateOption() + " /dev/fd/" + std::to_string(ends[0]));
+  const auto options = ParseFoldOptions(static_cast<int>(words.size()), ArgumentsOf(words).data());
+  ASSERT_TRUE(options.ok()) << options.status();
+  testing::internal::CaptureStderr();
+  const auto then = [&] { close_with("nonsense\n"); };
+  EXPECT_EQ(SilentRun(*options, MonotoneClock(kT0, days(6)), then).Run(), 1);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("no line was usable"));
+  close(ends[0]);
+  const RunResult next = RunAt(kT0 + days(12), command, "--at-end keep " + File());
+  EXPECT_EQ(next.code, 0) << next.err;
+  EXPECT_EQ(Stat(next, "lines"), 2);
 }
 
 // --- What is due, and lines of no use

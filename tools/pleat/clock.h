@@ -14,8 +14,9 @@ namespace pleat::cli {
 class MonotoneClock {
  public:
   MonotoneClock() : MonotoneClock(FromUnix(Read(CLOCK_REALTIME))) {}
-  // Begins at `wall`, whatever the wall clock says.
-  explicit MonotoneClock(EngineTime wall) : anchor_(wall), started_(Read(CLOCK_BOOTTIME)) {}
+  // Began at `wall`, so long ago, whatever the wall clock says.
+  explicit MonotoneClock(EngineTime wall, Duration ago = Duration{0})
+      : anchor_(wall), started_(Read(CLOCK_BOOTTIME) - ago) {}
 
   EngineTime Now() const { return SaturatingAdd(anchor_, Elapsed()); }
 

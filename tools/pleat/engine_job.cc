@@ -283,9 +283,15 @@ Duration EngineJob::OnSilence(Duration silent) {
   const bool woke_for_nothing = silent > Duration{0} && results() == before;
   const Duration least = std::chrono::milliseconds(woke_for_nothing ? 1 : 0);
   const Duration due = std::max(UntilDue(silent), least);
-  if (run_state_ == nullptr || holds_back()) return due;
+  if (run_state_ == nullptr || (holds_back() && !moves_clock_alone())) return due;
   if (run_state_->Due(every(), elapsed())) TakeSnapshot(/*flushed=*/false);
   return std::min(due, run_state_->UntilDue(every(), elapsed()));
+}
+
+// Whether nothing has changed in the directory but its clock, for want of lines.
+bool EngineJob::moves_clock_alone() const {
+  return clock_behind_ && run_state_->clock() != kBeginningOfTime &&
+         tally().lines.lines == lines_before_;
 }
 
 // The watermark is moved as if it had followed the clock until now.

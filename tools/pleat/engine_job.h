@@ -153,6 +153,7 @@ class EngineJob : public LineJob {
   void SayRunState();
   bool follows_clock() const;
   absl::Status GoOnWithClock();
+  bool moves_clock_alone() const;
   bool FollowsWall(Duration silent) const;
   Duration UntilDue(Duration silent) const;
   SnapshotEvery every() const { return options_.snapshot_every.value_or(SnapshotEvery{}); }

@@ -19,7 +19,7 @@
 
 namespace pleat::cli {
 
-class FoldRun final : public EngineJob {
+class FoldRun : public EngineJob {
  public:
   explicit FoldRun(const FoldOptions& options, const MonotoneClock& clock = MonotoneClock())
       : EngineJob("fold", options, clock), options_(options) {}
