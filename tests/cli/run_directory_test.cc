@@ -304,6 +304,43 @@ TEST_F(OutputNamesTest, ANewOutputIsKnownBeforeAnythingIsWrittenToIt) {
   EXPECT_EQ(Content(dir_ / "d/out"), Whole("d"));
 }
 
+// In a copy of a directory outputs are known by their lengths, and then by their new names.
+TEST_F(OutputNamesTest, OutputsOfOneLengthAreBothKnownInACopy) {
+  std::filesystem::create_directory(dir_ / "e");
+  const std::string invalid = std::string(out_.size() - 1, 'x') + "\n";
+  dir_.Write("e/file", invalid + Content(dir_ / "d/file"));
+  const std::vector<std::string> outputs = {"--output out", "--invalid invalid"};
+  EXPECT_EQ(Run("e", outputs).code, 0);
+  EXPECT_EQ(Content(dir_ / "e/out"), out_);
+  EXPECT_EQ(Content(dir_ / "e/invalid"), invalid);
+  std::filesystem::copy(dir_ / "e", dir_ / "c", std::filesystem::copy_options::recursive);
+  dir_.Write("c/file", kNonsense);
+  EXPECT_EQ(Run("c", outputs).code, 1) << "a run that comes to nothing, but notes the names";
+  for (const std::string name : {"out", "invalid"}) {
+    std::ofstream(dir_ / ("c/" + name), std::ios::app) << "of a run that was killed\n";
+  }
+  dir_.Write("c/file", Content(dir_ / "e/file"));
+  Grow("c");
+  const RunResult next = Run("c", outputs);
+  EXPECT_EQ(next.code, 0) << next.err;
+  EXPECT_EQ(Content(dir_ / "c/out"), Whole("c"));
+  EXPECT_EQ(Content(dir_ / "c/invalid"), invalid);
+}
+
+TEST_F(OutputNamesTest, OutputsThatHaveEachOthersNamesAreKnown) {
+  const std::vector<std::string> outputs = {"--output out", "--invalid invalid"};
+  dir_.Write("d/file", Content(dir_ / "d/file") + "nonsense\n" + At(400));
+  EXPECT_EQ(Run("d", outputs).code, 0);
+  std::filesystem::rename(dir_ / "d/out", dir_ / "d/other");
+  std::filesystem::rename(dir_ / "d/invalid", dir_ / "d/out");
+  std::filesystem::rename(dir_ / "d/other", dir_ / "d/invalid");
+  Grow("d");
+  const RunResult next = Run("d", {"--output invalid", "--invalid out"});
+  EXPECT_EQ(next.code, 0) << next.err;
+  EXPECT_EQ(Content(dir_ / "d/invalid"), Whole("d"));
+  EXPECT_EQ(Content(dir_ / "d/out"), "nonsense\n");
+}
+
 // --- Outputs are apart from the directory
 
 class OutputInsideTest : public RunDirectoryTest {

@@ -358,8 +358,9 @@ absl::Status RunState::NoteOutput(const std::string& path, const OutputFile& fil
   return absl::OkStatus();
 }
 
+// All are looked for among those of before, each of which is one output's.
 absl::Status RunState::NoteNames(Engine& engine, Outputs outputs) {
-  bool has_new = false;
+  std::vector<std::pair<std::string, OutputFile*>> added;
   for (const auto& [path, file] : outputs) {
     if (file == nullptr || !file->is_cut_back()) continue;
     const absl::StatusOr<Noted> noted = NotedOutput(path);
@@ -368,11 +369,13 @@ absl::Status RunState::NoteNames(Engine& engine, Outputs outputs) {
       if ((*noted)->first == WholeName(path)) continue;
       note_.outputs.erase(*noted);
     }
-    if (absl::Status added = NoteOutput(path, *file); !added.ok()) return added;
-    has_new = true;
+    added.emplace_back(path, file);
   }
-  return has_new && goes_on_ ? state_directory_->TakeSnapshot(engine, note_.Text())
-                             : absl::OkStatus();
+  for (const auto& [path, file] : added) {
+    if (absl::Status noted = NoteOutput(path, *file); !noted.ok()) return noted;
+  }
+  return !added.empty() && goes_on_ ? state_directory_->TakeSnapshot(engine, note_.Text())
+                                    : absl::OkStatus();
 }
 
 // ---
