@@ -201,7 +201,7 @@ absl::Status Care::LookAtManifest() {
   } else if (absl::IsDataLoss(manifest.status())) {
     Note(kManifest, 0, WhyOf(manifest.status()));
   } else {
-    return manifest.status();
+    return InFile(directory_.path(), kManifest, manifest.status());
   }
   return absl::OkStatus();
 }
@@ -215,7 +215,7 @@ absl::Status Care::LookAtSnapshot(uint64_t number, Depth depth) {
   FileSource beginning(**file);
   absl::StatusOr<SnapshotInfo> info = ReadSnapshotInfo(beginning);
   if (!info.ok()) {
-    if (!absl::IsDataLoss(info.status())) return info.status();
+    if (!absl::IsDataLoss(info.status())) return InFile(directory_.path(), name, info.status());
     Note(name, 0, WhyOf(info.status()));
     return absl::OkStatus();
   }

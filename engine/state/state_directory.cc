@@ -19,12 +19,6 @@ namespace {
 // Numbers that a life of an engine may use up.
 constexpr uint64_t kNumbersPerLife = uint64_t{1} << 32;
 
-absl::Status In(std::string_view directory, std::string_view file, const absl::Status& why) {
-  if (why.ok()) return why;
-  return {why.code(), Concat(directory, "/", file, ": ",
-                             std::string_view(why.message().data(), why.message().size()))};
-}
-
 bool Has(const std::optional<SnapshotInfo>& snapshot, std::string_view name) {
   return snapshot &&
          std::ranges::find(snapshot->collections, name, &SnapshotInfo::Collection::name) !=
@@ -78,7 +72,7 @@ class StateDirectoryCore {
   absl::Status SayKept();
   void RemoveLeftovers();
   absl::Status At(std::string_view file, const absl::Status& why) const {
-    return In(directory_->path(), file, why);
+    return InFile(directory_->path(), file, why);
   }
 
   const std::unique_ptr<StorageDirectory> directory_;

@@ -53,6 +53,12 @@ absl::Status CheckOurs(StorageDirectory& directory) {
              ": name another directory"));
 }
 
+absl::Status InFile(std::string_view directory, std::string_view file, const absl::Status& why) {
+  const std::string_view text(why.message().data(), why.message().size());
+  if (why.ok() || text.starts_with(directory)) return why;
+  return {why.code(), Concat(directory, "/", file, ": ", text)};
+}
+
 uint64_t IdentityOfSnapshot(uint64_t identity, uint64_t number, uint64_t life) noexcept {
   return identity ^ number * kStableA ^ life * kStableB;
 }

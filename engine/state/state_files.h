@@ -30,6 +30,9 @@ std::optional<uint64_t> NumberIn(std::string_view name);
 // LOCK beside them because a path was mistyped.
 absl::Status CheckOurs(StorageDirectory& directory);
 
+// The error, which the message says is of that file. One of the storage says so itself.
+absl::Status InFile(std::string_view directory, std::string_view file, const absl::Status& why);
+
 // A number may come again in another life, if its file is gone. Of an identity of the directory it
 // makes that of the snapshot, and the other way round.
 uint64_t IdentityOfSnapshot(uint64_t identity, uint64_t number, uint64_t life) noexcept;

@@ -10,6 +10,7 @@
 
 #include "tests/cli/run_pleat.h"
 #include "tests/support/kept_directory.h"
+#include "tests/support/source_dir.h"
 
 namespace pleat::cli {
 namespace {
@@ -110,6 +111,24 @@ TEST_F(StateCommand, SalvageReportsWhatIsLost) {
   const auto none = Run("salvage " + directory_ + " --out " + (scratch_ / "none"));
   EXPECT_EQ(none.code, 1);
   EXPECT_THAT(none.out, HasSubstr("nothing could be saved"));
+}
+
+// As a run that is to go on there says it.
+TEST_F(StateCommand, OfAnOlderFormatNamesTheFile) {
+  const std::string directory = scratch_ / "older";
+  std::filesystem::create_directory(directory);
+  for (const std::string name : {"/MANIFEST", "/snapshot-1"}) {
+    std::filesystem::copy(SourceDir() + "/tests/state/golden/format_2" + name, directory + name);
+  }
+  const std::string runs[] = {
+      "state show " + directory, "state check " + directory,
+      "state salvage " + directory + " --out " + (scratch_ / "copy"),
+      "fold --key k --quiet 1m --state " + directory + " --output " + (scratch_ / "out")};
+  for (const std::string& words : runs) {
+    const Finished refused = RunToEnd(Pleat(words));
+    EXPECT_EQ(refused.code, 1) << words;
+    EXPECT_THAT(refused.err, HasSubstr(": " + directory + "/snapshot-1: format 2 is of an older "));
+  }
 }
 
 TEST_F(StateCommand, WrongUsageIsToldWithExitCode2) {
