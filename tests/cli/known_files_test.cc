@@ -136,7 +136,10 @@ TEST_F(KnownFilesTest, ALastLineThatHadNoEndHasToStayAsItWas) {
   inputs_[0].last_bytes = 1;
   inputs_[0].last_digest = DigestOf("1\n2");
   EXPECT_TRUE(Find({f})[0].nothing_new);
-  for (const char* const text : {"1\n2\n", "1\n", "1\n3"}) {
+  for (const char* const text : {"1\n2\n", "1\n2\r\n"}) {
+    EXPECT_TRUE(Find({dir_.Write("f", text)})[0].nothing_new) << "only its end has come";
+  }
+  for (const char* const text : {"1\n2\n\n", "1\n2 \n", "1\n", "1\n3"}) {
     dir_.Write("f", text);
     EXPECT_THAT(Try({f}).status().message(), HasSubstr("f: the last line, which had no end"));
   }
@@ -229,10 +232,9 @@ TEST_F(KnownFilesTest, ALineWithoutAnEndThatWasAllIsFoundUnderAnyName) {
   inputs_[0].last_bytes = 1;
   inputs_[0].last_digest = DigestOf("1");
   EXPECT_EQ(Find({dir_.Write("f", "1")})[0].input, 0u);
-  for (const char* const text : {"1\n", "1\n2\n"}) {
-    EXPECT_THAT(Try({dir_.Write("f", text)}).status().message(),
-                HasSubstr("f: the last line, which had no end"));
-  }
+  EXPECT_EQ(Find({dir_.Write("f", "1\n")})[0].input, 0u);
+  EXPECT_THAT(Try({dir_.Write("f", "1\n2\n")}).status().message(),
+              HasSubstr("f: the last line, which had no end"));
   EXPECT_FALSE(Find({dir_.Write("f", "12\n")})[0].input) << "another line";
   // As converted records have it: each with its newline.
   inputs_[0].last_bytes = 2;

@@ -95,6 +95,10 @@ class KnownFiles::Beginning {
     const absl::StatusOr<bool> at_end = ended_ ? true : reader_.AtLineEnd();
     return absl::IsInvalidArgument(at_end.status()) ? true : at_end;
   }
+  absl::StatusOr<bool> AtLastLineEnd() {
+    const absl::StatusOr<bool> at_end = ended_ ? true : reader_.AtLastLineEnd();
+    return absl::IsInvalidArgument(at_end.status()) ? true : at_end;
+  }
   uint64_t digest() const { return value_; }
   uint64_t bytes() const { return read_; }
 
@@ -203,7 +207,8 @@ absl::Status KnownFiles::CompareWithInputs(Beginning beginning, size_t file) {
     }
     const uint64_t digest = part == kLines ? input.digest : input.last_digest;
     if (bytes > 0 && beginning.digest() != digest) continue;
-    const absl::StatusOr<bool> ended = beginning.AtEnd();
+    const absl::StatusOr<bool> ended =
+        part == kLines ? beginning.AtEnd() : beginning.AtLastLineEnd();
     if (!ended.ok()) return ended.status();
     if (part == kLines && input.last_bytes > 0) {
       fits[i] = Fit::kLastLine;

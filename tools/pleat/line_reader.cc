@@ -101,6 +101,17 @@ absl::StatusOr<bool> LineReader::AtLineEnd() {
   return *at_end || buffer_[begin_] == '\n';
 }
 
+absl::StatusOr<bool> LineReader::AtLastLineEnd() {
+  const absl::StatusOr<bool> at_end = AtEnd();
+  if (!at_end.ok()) return at_end.status();
+  constexpr std::string_view kLongest = "\r\n";
+  while (end_ - begin_ <= kLongest.size() && !ended_) {
+    if (absl::Status read = Fill(); !read.ok()) return read;
+  }
+  const std::string_view rest(buffer_.data() + begin_, end_ - begin_);
+  return rest.empty() || rest == "\n" || rest == kLongest;
+}
+
 absl::Status LineReader::Begin() {
   return std::exchange(at_beginning_, false) ? SkipByteOrderMark() : absl::OkStatus();
 }

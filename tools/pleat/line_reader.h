@@ -64,6 +64,9 @@ class LineReader {
   // errors: as AtEnd().
   absl::StatusOr<bool> AtLineEnd();
 
+  // Whether nothing follows, or a newline alone. REQUIRES and errors: as AtEnd().
+  absl::StatusOr<bool> AtLastLineEnd();
+
   // The next bytes belong to a line over the limit, whose beginning was read by an earlier run.
   // REQUIRES: as Skip().
   void GoOnInLongLine() { in_long_ = true; }
