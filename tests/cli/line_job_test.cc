@@ -178,6 +178,43 @@ TEST(LineJob, ASignalBehindAnUnfinishedEndComesTooLate) {
   EXPECT_EXIT(run.RunAndExit(), testing::ExitedWithCode(kExitDone), "1 events");
 }
 
+// Keeps what is open, and gets a signal when it comes to a line over the limit.
+class SignalledInLongLine final : public CountRun {
+ public:
+  using CountRun::CountRun;
+
+  // In a process of its own.
+  [[noreturn]] void RunAndExit() {
+    InstallSignalHandlers();
+    const int code = Run();
+    Say(std::to_string(tally().lines.lines) + " lines" + (left_ ? ", unfinished, " : ", ") +
+        std::to_string(bytes_read() >> 20) + " MiB");
+    std::exit(code);
+  }
+
+ private:
+  void BetweenLines() override { is_behind_a_line_ = true; }
+  UnfinishedEnd EndOfFile(bool) const override {
+    if (is_behind_a_line_) raise(SIGTERM);
+    return UnfinishedEnd::kLeft;
+  }
+  void EndInput(bool unfinished) override { left_ = unfinished; }
+
+  bool is_behind_a_line_ = false;
+  bool left_ = false;
+};
+
+TEST(LineJob, ASignalIsObeyedBeforeALongLineEnds) {
+  for (const std::string end : {"\n", ""}) {
+    TemporaryDirectory dir;
+    const JobOptions options =
+        OptionsFor({dir.Write("in", "{\"k\":1}\n" + std::string(size_t{20} << 20, 'x') + end)});
+    SignalledInLongLine run(options);
+    EXPECT_EXIT(run.RunAndExit(), testing::ExitedWithCode(128 + SIGTERM),
+                "1 lines, unfinished, 1 MiB");
+  }
+}
+
 // Sleeps for a microsecond at the first silence, and then ends its own input.
 class SilentRun final : public CountRun {
  public:

@@ -22,6 +22,9 @@ namespace {
 // Bytes of input between two hand-outs. They bound the results that wait in memory.
 constexpr size_t kBytesPerHandOut = 256 * 1024;
 
+// Between two looks at whether a signal has come.
+constexpr uint64_t kBytesAhead = 16 << 20;
+
 // As ppoll(2), but for kForever.
 int Poll(std::span<pollfd> watched, Duration sleep) {
   timespec timeout{};
@@ -182,8 +185,9 @@ void LineJob::ReadBlocks(const std::string& path, BlockQueue& blocks, bool live)
   }
 }
 
-// Whether the line over the limit that comes next has an end by now. It comes in pieces, and what is
-// written of one to --invalid cannot be taken back: so a second reader looks ahead, over each byte once.
+// Whether the line over the limit that comes next has an end by now, as far as a signal lets this look. It
+// comes in pieces, and what is written of one to --invalid cannot be taken back: so a second reader looks
+// ahead, over each byte once.
 absl::StatusOr<bool> LineJob::LongLineEnds(const std::string& path) {
   if (!ahead_) {
     // Standard input stays where the first reader is.
@@ -197,12 +201,22 @@ absl::StatusOr<bool> LineJob::LongLineEnds(const std::string& path) {
     ahead_bytes_ = 0;
   }
   TextDigest nobodys;
-  const absl::StatusOr<uint64_t> past = ahead_->Skip(input_bytes_ - ahead_bytes_, nobodys);
-  if (!past.ok()) return past.status();
-  const absl::StatusOr<uint64_t> line = ahead_->SkipLine();
-  if (!line.ok()) return line.status();
-  ahead_bytes_ = input_bytes_ + *line;
-  return *line > 0;
+  while (ahead_bytes_ < input_bytes_) {
+    if (Interrupted()) return false;
+    const absl::StatusOr<uint64_t> past =
+        ahead_->Skip(std::min(input_bytes_ - ahead_bytes_, kBytesAhead), nobodys);
+    if (!past.ok()) return past.status();
+    if (*past == 0) return false;
+    ahead_bytes_ += *past;
+  }
+  while (!Interrupted()) {
+    bool ends = false;
+    const absl::StatusOr<uint64_t> past = ahead_->SkipLine(kBytesAhead, ends);
+    if (!past.ok()) return past.status();
+    ahead_bytes_ += *past;
+    if (ends || *past < kBytesAhead) return ends;
+  }
+  return false;
 }
 
 // The next run finds it whole.
@@ -210,9 +224,8 @@ void LineJob::LeaveRest(BlockQueue& blocks) {
   for (;;) {
     const BlockQueue::Block& block = blocks.Next();
     if (!block.status.ok()) return StopFor(block.status);
-    if (block.kind != LineBlock::Kind::kEnd) continue;
     if (Interrupted()) stop_ = Stop::kInterrupted;
-    return EndInput(/*unfinished=*/true);
+    if (stopped() || block.kind == LineBlock::Kind::kEnd) return EndInput(/*unfinished=*/true);
   }
 }
 

@@ -70,18 +70,20 @@ absl::StatusOr<uint64_t> LineReader::Skip(uint64_t bytes, TextDigest& digest) {
   }
 }
 
-absl::StatusOr<uint64_t> LineReader::SkipLine() {
+absl::StatusOr<uint64_t> LineReader::SkipLine(uint64_t most, bool& ends) {
+  ends = false;
   if (absl::Status begun = Begin(); !begun.ok()) return begun;
-  for (uint64_t before = 0;;) {
-    const std::string_view text(buffer_.data() + begin_, end_ - begin_);
-    if (const size_t newline = text.find('\n'); newline != text.npos) {
-      begin_ += newline + 1;
-      return before + newline + 1;
-    }
-    before += text.size();
+  for (uint64_t read = 0;;) {
+    std::string_view text(buffer_.data() + begin_, end_ - begin_);
+    text = text.substr(0, most - read);
+    const size_t newline = text.find('\n');
+    ends = newline != text.npos;
+    const size_t size = ends ? newline + 1 : text.size();
+    begin_ += size;
+    read += size;
+    if (ends || read == most || ended_) return read;
     begin_ = end_ = 0;
-    if (ended_) return 0;
-    if (absl::Status read = Fill(); !read.ok()) return read;
+    if (absl::Status filled = Fill(); !filled.ok()) return filled;
   }
 }
 

@@ -53,9 +53,9 @@ class LineReader {
   // Returns how many. REQUIRES: Next() was not called. Errors: as Next().
   absl::StatusOr<uint64_t> Skip(uint64_t bytes, TextDigest& digest);
 
-  // Reads past the next newline. Returns how many bytes that were; 0: there is none, and nothing
-  // follows. REQUIRES and errors: as Skip().
-  absl::StatusOr<uint64_t> SkipLine();
+  // Reads past the next newline, and no further than `most` bytes, less at the end of the input.
+  // Returns how many. `ends`: up to that newline. REQUIRES and errors: as Skip().
+  absl::StatusOr<uint64_t> SkipLine(uint64_t most, bool& ends);
 
   // Whether nothing follows. Waits for a byte or the end. REQUIRES and errors: as Skip().
   absl::StatusOr<bool> AtEnd();
