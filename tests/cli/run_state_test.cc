@@ -11,34 +11,12 @@
 
 #include "tests/cli/fixtures.h"
 #include "tests/cli/run_pleat.h"
+#include "tests/cli/run_state_fixture.h"
 
 namespace pleat::cli {
 namespace {
 
 using Names = std::vector<std::string>;
-
-// Edits of three users, one every 20 seconds, from line `first` on.
-std::string Edits(int first, int last) {
-  std::string lines;
-  for (int i = first; i < last; ++i) lines += At(20 * i, std::string(1, "abc"[i % 3]));
-  return lines;
-}
-
-class RunStateTest : public testing::Test {
- protected:
-  // `pleat fold` with the state directory and an output.
-  RunResult Run(const std::string& words) {
-    return Fold("--key k --time t --quiet 1m --merge 'n=count()' --output " + (dir_ / "out") +
-                " --state " + (dir_ / "j") + " " + words);
-  }
-  // What it writes without a state directory.
-  RunResult Whole(const std::string& files) {
-    return Fold("--key k --time t --quiet 1m --merge 'n=count()' --output " + (dir_ / "whole") +
-                " " + files);
-  }
-
-  TemporaryDirectory dir_;
-};
 
 TEST_F(RunStateTest, TwoRunsOverTwoHalvesAreOneRunOverTheWhole) {
   const std::string first = dir_.Write("first", Edits(0, 50));
@@ -232,85 +210,12 @@ TEST_F(RunStateTest, AFileIsKnownByItsContentUnderAnyName) {
 
 TEST_F(RunStateTest, AnEmptyFileIsReadFromItsStartOnceItHasLines) {
   const std::string file = dir_.Write("file", "");
-  EXPECT_EQ(Stat(Run("--at-end keep " + file), "lines"), 0);
+  const std::string other = dir_.Write("other", "");
+  EXPECT_EQ(Stat(Run("--at-end keep " + file + " " + other), "lines"), 0);
   std::ofstream(file, std::ios::app) << Edits(0, 5);
-  EXPECT_EQ(Stat(Run(file), "lines"), 5);
-}
-
-// Between the copy and the emptying of the original, and for as long as somebody keeps both.
-TEST_F(RunStateTest, ACopyBesideItsOriginalIsLeftOut) {
-  const std::string log = dir_.Write("app.log", Edits(0, 110));
-  EXPECT_EQ(Stat(Run("--at-end keep " + log), "lines"), 110);
-  for (const size_t bytes : {Edits(0, 110).size(), Edits(0, 60).size() + 5, Edits(0, 60).size()}) {
-    const std::string copy = dir_.Write("app.log.1", Edits(0, 110).substr(0, bytes));
-    const RunResult both = Run("--at-end keep " + copy + " " + log);
-    EXPECT_EQ(both.code, 0);
-    EXPECT_EQ(Stat(both, "lines"), 110);
-    EXPECT_EQ(both.err, "pleat fold: left out of this run, as copies of other FILEs: " + copy +
-                            " (of " + log + ")\n");
-  }
-  // The original grows and is copied, the copy is compressed, and only then is the original emptied.
-  std::ofstream(log, std::ios::app) << Edits(110, 120);
-  const std::string copy = dir_.Write("app.log.1", Edits(0, 120));
-  EXPECT_EQ(Stat(Run("--at-end keep " + copy + " " + log), "lines"), 120);
-  const std::string compressed = dir_.Write("app.log.1.gz", Gzip(Edits(0, 120)));
-  EXPECT_EQ(Stat(Run("--at-end keep " + compressed + " " + copy + " " + log), "lines"), 120);
-  dir_.Write("app.log", Edits(121, 122));
-  std::ofstream(copy, std::ios::app) << Edits(120, 121);
-  EXPECT_EQ(Stat(Run("--at-end keep " + compressed + " " + copy + " " + log), "lines"), 122);
-  const RunResult rest = Run(copy + " " + log);
-  EXPECT_EQ(rest.err, "");
-  EXPECT_EQ(rest.stats, Whole(dir_.Write("whole.log", Edits(0, 122))).stats);
-  EXPECT_EQ(Content(dir_ / "out"), Content(dir_ / "whole"));
-}
-
-// What is written between the copy and the emptying is in the original alone, and a run may read it.
-TEST_F(RunStateTest, ACopyOfWhichMoreWasReadThanItHasIsNotReadAgain) {
-  const std::string log = dir_.Write("app.log", Edits(0, 150));
-  EXPECT_EQ(Stat(Run("--at-end keep " + log), "lines"), 150);
-  const std::string copy = dir_.Write("app.log.1", Edits(0, 150));
-  std::ofstream(log, std::ios::app) << Edits(150, 160);
-  EXPECT_EQ(Stat(Run("--at-end keep " + copy + " " + log), "lines"), 160);
-  dir_.Write("app.log", "");
-  EXPECT_EQ(Stat(Run("--at-end keep " + copy + " " + log), "lines"), 160);
-  const std::string compressed = dir_.Write("app.log.1.gz", Gzip(Edits(0, 150)));
-  std::filesystem::remove(copy);
-  dir_.Write("app.log", Edits(160, 165));
-  EXPECT_EQ(Stat(Run("--at-end keep " + compressed + " " + log), "lines"), 165);
-  EXPECT_EQ(Run(compressed + " " + log).stats, Whole(dir_.Write("whole.log", Edits(0, 165))).stats);
-  EXPECT_EQ(Content(dir_ / "out"), Content(dir_ / "whole"));
-}
-
-// Nor if no run has seen it beside its original, which was emptied or removed since.
-TEST_F(RunStateTest, ACopyThatNoRunSawBesideItsOriginalIsNotReadAgain) {
-  for (const auto& [copied, all] : {std::pair{150, 160}, {3, 160}, {1, 2}, {20, 170}}) {
-    const std::string text = Edits(0, copied);
-    const std::string half_a_line = text + Edits(copied, copied + 1).substr(0, 7);
-    for (const std::string& content : {text, half_a_line}) {
-      const std::string log = dir_.Write("app.log", Edits(0, copied));
-      EXPECT_EQ(Stat(Run("--at-end keep " + log), "lines"), copied);
-      std::ofstream(log, std::ios::app) << Edits(copied, all);
-      EXPECT_EQ(Stat(Run("--at-end keep " + log), "lines"), all);
-      const std::string copy = dir_.Write("app.log.1", content);
-      dir_.Write("app.log", "");
-      const RunResult alone = Run("--at-end keep " + copy + " " + log);
-      EXPECT_EQ(alone.code, 0);
-      EXPECT_EQ(Stat(alone, "lines"), all) << copied;
-      EXPECT_EQ(alone.err, "pleat fold: left out of this run, as copies of other FILEs: " + copy +
-                               " (of " + log + ", of which more was read)\n");
-      const std::string compressed = dir_.Write("app.log.1.gz", Gzip(content));
-      std::filesystem::remove(copy);
-      std::filesystem::remove(log);
-      EXPECT_EQ(Stat(Run("--at-end keep " + compressed), "lines"), all);
-      // Another file that begins alike is read from its start as soon as it is known by its lines.
-      std::string other = text;
-      for (int i = 0; i < 10; ++i) other += At(3590 + i, "d");
-      const RunResult both = Run("--at-end keep " + dir_.Write("app.log.1", other));
-      EXPECT_EQ(both.err, "");
-      EXPECT_EQ(Stat(both, "lines"), all + copied + 10);
-      std::filesystem::remove_all(dir_ / "j");
-    }
-  }
+  EXPECT_EQ(Stat(Run("--at-end keep " + file + " " + other), "lines"), 5);
+  std::ofstream(other, std::ios::app) << Edits(5, 7);
+  EXPECT_EQ(Stat(Run(file + " " + other), "lines"), 7);
 }
 
 TEST_F(RunStateTest, AFileThatIsGivenTwiceUnderTwoNamesIsRefused) {
