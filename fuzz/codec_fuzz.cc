@@ -113,10 +113,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   in.set_version(version);
   Fields fields;
   in(fields);
-  FUZZ_EXPECT(in.ok() || in.left() == 0, bytes);
+  FUZZ_EXPECT(in.ok() || in.at_hand() == 0, bytes);
   const std::string written = BytesOf(fields, version);
   FUZZ_EXPECT_SAME(BytesInPieces(fields, version), written, bytes);
-  if (in.ok()) FUZZ_EXPECT_SAME(written, bytes.substr(0, bytes.size() - in.left()), bytes);
+  if (in.ok()) FUZZ_EXPECT_SAME(written, bytes.substr(0, bytes.size() - in.at_hand()), bytes);
 
   pleat::FieldReader again(written);
   again.set_version(version);

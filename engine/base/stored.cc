@@ -51,10 +51,18 @@ void FieldWriter::PutFields(std::string_view fields) {
   }
 }
 
+bool FieldReader::Fetch(uint64_t bytes) noexcept {
+  if (source_ == nullptr || !ok_) return false;
+  const std::string_view more = source_->More({at_, at_hand()}, static_cast<size_t>(bytes));
+  at_ = more.data();
+  end_ = at_ + more.size();
+  return bytes <= more.size();
+}
+
 uint64_t FieldReader::LongNumber() noexcept {
   uint64_t number = 0;
   for (int shift = 0; shift < 64; shift += 7) {
-    if (at_ == end_) break;
+    if (at_ == end_ && !Fetch(1)) break;
     const auto byte = static_cast<uint8_t>(*at_++);
     const uint64_t bits = byte & 0x7f;
     // The tenth byte has room for one bit only. A last byte of zero would be a longer spelling of a
@@ -71,7 +79,7 @@ uint64_t FieldReader::LongNumber() noexcept {
 }
 
 uint64_t FieldReader::Word() noexcept {
-  if (left() < 8) return Fail(), uint64_t{0};
+  if (!Has(8)) return Fail(), uint64_t{0};
   uint64_t word = 0;
   for (int shift = 0; shift < 64; shift += 8) {
     word |= uint64_t{static_cast<uint8_t>(*at_++)} << shift;
@@ -80,8 +88,10 @@ uint64_t FieldReader::Word() noexcept {
 }
 
 std::string_view FieldReader::Bytes() noexcept {
-  const size_t size = Count();
-  const std::string_view bytes(at_, size);
+  const uint64_t size = Number();
+  if (!Has(size)) return Fail(), std::string_view();
+  if (at_hand() - size < kStayBytes) Has(size + kStayBytes);
+  const std::string_view bytes(at_, static_cast<size_t>(size));
   at_ += size;
   return bytes;
 }

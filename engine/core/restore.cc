@@ -1,6 +1,7 @@
 // Restoring an engine from a snapshot: the head first, which has to fit, then the partitions, in the
 // order of the bytes, by as many threads as come.
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,6 +17,7 @@
 #include "engine/base/lock.h"
 #include "engine/core/collection.h"
 #include "engine/core/engine_core.h"
+#include "engine/core/parts_reader.h"
 #include "engine/core/snapshot_head.h"
 #include "engine/outbox/leases.h"
 #include "engine/state/blocks.h"
@@ -53,7 +55,7 @@ class RestoreCore {
       : engine_(engine),
         skip_numbers_(options.skip_numbers),
         drop_(options.drop.begin(), options.drop.end()),
-        reader_(source) {}
+        parts_(source) {}
   ~RestoreCore() {
     if (!finished_) Undo();
   }
@@ -67,27 +69,21 @@ class RestoreCore {
   const SnapshotInfo& info() const noexcept { return info_; }
 
  private:
-  // One partition's blocks.
-  struct Part {
-    size_t partition = 0;
-    uint64_t offset = 0;
-    std::string bytes;
-  };
+  // Of parts that were read ahead for several threads, so many bytes are in memory at a time.
+  static constexpr size_t kAheadMax = size_t{16} << 20;
 
   absl::Status CheckEngine() const;
   absl::Status MatchCollections(const EngineCore::Collections& collections);
   void Number(const EngineCore::Collections& collections);
   void SetNumber(const std::shared_ptr<Collection>& collection, uint32_t number);
   absl::Status LoadShared();
-  absl::StatusOr<std::optional<Part>> NextPart() ABSL_EXCLUSIVE_LOCKS_REQUIRED(reading_);
-  absl::StatusOr<Block> NextBlock() ABSL_EXCLUSIVE_LOCKS_REQUIRED(reading_);
-  std::optional<Part> TakePart();
-  absl::Status Load(const Part& part);
-  bool LoadBooks(const Part& part, const Partition::Moment& cut);
+  absl::StatusOr<std::optional<PartReader>> TakePart() ABSL_EXCLUSIVE_LOCKS_REQUIRED(reading_);
+  bool LoadNext();
+  absl::Status Load(PartReader& part);
+  bool LoadBooks(PartReader& part, const Partition::Moment& cut);
   bool IsDropped(std::string_view name) const {
     return std::ranges::find(drop_, name) != drop_.end();
   }
-  void Fail(absl::Status why);
   void Undo();
 
   EngineCore& engine_;
@@ -103,11 +99,11 @@ class RestoreCore {
   bool checked_ = false;
   std::map<uint32_t, std::string> shared_before_;  // of those that were loaded
   bool finished_ = false;
+  std::atomic<int> working_ = 0;  // threads
 
   Lock reading_;
-  BlockReader reader_ ABSL_GUARDED_BY(reading_);
-  std::optional<Block> ahead_ ABSL_GUARDED_BY(reading_);  // of the next part
-  std::vector<bool> seen_ ABSL_GUARDED_BY(reading_);      // by partition
+  PartsReader parts_ ABSL_GUARDED_BY(reading_);
+  size_t ahead_ ABSL_GUARDED_BY(reading_) = 0;  // bytes of parts that were read as a whole
   bool at_end_ ABSL_GUARDED_BY(reading_) = false;
   absl::Status status_ ABSL_GUARDED_BY(reading_);
 };
@@ -184,14 +180,14 @@ absl::Status RestoreCore::Begin() {
   }
   {
     LockGuard guard(reading_);
-    absl::StatusOr<SnapshotHead> head = SnapshotHead::Read(reader_);
+    absl::StatusOr<SnapshotHead> head = SnapshotHead::Read(parts_.blocks());
     if (!head.ok()) return head.status();
     head_ = *std::move(head);
   }
   if (absl::Status status = CheckEngine(); !status.ok()) return status;
   {
     LockGuard guard(reading_);
-    seen_.resize(head_.partitions);
+    parts_.set_partitions(head_.partitions);
   }
   info_ = head_.Info();
   before_ = engine_.lasting();
@@ -218,70 +214,59 @@ absl::Status RestoreCore::LoadShared() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Block> RestoreCore::NextBlock() {
-  if (ahead_) return *std::exchange(ahead_, std::nullopt);
-  return reader_.Next();
+// Begins the next part. Another thread can begin the one behind it once all blocks of this one have
+// been read: so those are read ahead, unless there are too many.
+absl::StatusOr<std::optional<PartReader>> RestoreCore::TakePart() {
+  if (at_end_) return std::optional<PartReader>();
+  absl::StatusOr<std::optional<Block>> first = parts_.NextPart();
+  if (!first.ok()) return first.status();
+  at_end_ = !*first;
+  if (at_end_) return std::optional<PartReader>();
+  std::optional<PartReader> part(std::in_place, **std::move(first), parts_);
+  if (working_.load() > 1) part->ReadAhead(kAheadMax - std::min(ahead_, kAheadMax));
+  if (part->is_whole()) ahead_ += part->bytes_ahead();
+  return part;
 }
 
-absl::StatusOr<std::optional<RestoreCore::Part>> RestoreCore::NextPart() {
-  if (at_end_) return std::optional<Part>();
-  absl::StatusOr<Block> block = NextBlock();
-  if (!block.ok()) return block.status();
-  if (block->kind == BlockKind::kEnd) {
-    at_end_ = true;
-    if (absl::Status end = reader_.ExpectEnd(); !end.ok()) return end;
-    return std::optional<Part>();
+// Restores the next partition. Returns whether there may be more. The lock is held while blocks are
+// read: also during the loading, unless all are there.
+bool RestoreCore::LoadNext() {
+  std::optional<PartReader> part;
+  {
+    LongLockGuard guard(reading_);
+    if (!status_.ok()) return false;
+    absl::StatusOr<std::optional<PartReader>> taken = TakePart();
+    status_ = taken.status();
+    if (!taken.ok() || !*taken) return false;
+    part.emplace(**std::move(taken));
+    const bool is_whole = part->is_whole();
+    status_ = is_whole ? part->status() : Load(*part);
+    if (!is_whole || !status_.ok()) return status_.ok();
   }
-  if (block->kind != BlockKind::kPart || block->owner >= seen_.size() || seen_[block->owner]) {
-    return DamageAt(block->offset, "the block is out of place");
-  }
-  seen_[block->owner] = true;
-  Part part{.partition = block->owner, .offset = block->offset, .bytes = std::move(block->bytes)};
-  for (;;) {
-    absl::StatusOr<Block> next = NextBlock();
-    if (!next.ok()) return next.status();
-    if (next->kind != BlockKind::kPart || next->owner != part.partition) {
-      ahead_ = *std::move(next);
-      return std::optional<Part>(std::move(part));
-    }
-    part.bytes += next->bytes;
-  }
-}
-
-std::optional<RestoreCore::Part> RestoreCore::TakePart() {
+  const size_t ahead = part->bytes_ahead();
+  absl::Status status = Load(*part);
   LockGuard guard(reading_);
-  if (!status_.ok()) return std::nullopt;
-  absl::StatusOr<std::optional<Part>> part = NextPart();
-  if (part.ok()) return *std::move(part);
-  status_ = part.status();
-  return std::nullopt;
+  ahead_ -= ahead;
+  if (status_.ok()) status_ = std::move(status);
+  return true;
 }
 
-absl::Status RestoreCore::Load(const Part& part) {
+absl::Status RestoreCore::Load(PartReader& part) {
   const Call call;  // functions of the caller's read states
-  Partition& partition = engine_.partition(static_cast<int>(part.partition));
+  Partition& partition = engine_.partition(static_cast<int>(part.partition()));
   const Partition::Moment cut{head_.now, head_.lease_now, head_.position};
   LockGuard guard(partition.lock());
-  if (LoadBooks(part, cut)) return absl::OkStatus();
-  return DamageAt(part.offset, Concat("partition ", part.partition, " says something impossible"));
+  const bool loaded = LoadBooks(part, cut);
+  if (!part.status().ok()) return part.status();
+  if (loaded) return absl::OkStatus();
+  return DamageAt(part.book_offset(),
+                  Concat("partition ", part.partition(), " says something impossible"));
 }
 
-// Each book has bytes of its own; where they end stands behind the last one.
-bool RestoreCore::LoadBooks(const Part& part, const Partition::Moment& cut) {
-  FieldReader beginning(part.bytes);
-  const size_t books = beginning.Count();
-  std::string_view rest = std::string_view(part.bytes).substr(part.bytes.size() - beginning.left());
-  if (books * 8 > rest.size()) return false;
-  FieldReader end_of(rest.substr(rest.size() - books * 8));
-  rest.remove_suffix(books * 8);
+bool RestoreCore::LoadBooks(PartReader& part, const Partition::Moment& cut) {
   std::set<uint32_t> loaded;
-  for (size_t book = 0; book < books; ++book) {
-    const auto begin = static_cast<uint64_t>(rest.data() - part.bytes.data());
-    const uint64_t end = end_of.Word();
-    if (end < begin || end - begin > rest.size()) return false;
-    const std::string_view bytes = rest.substr(0, end - begin);
-    rest.remove_prefix(bytes.size());
-    FieldReader in(bytes);
+  while (part.BeginBook()) {
+    FieldReader in(part);
     uint32_t number = 0;
     in(number);
     if (!in.ok() || !loaded.insert(number).second) return false;
@@ -289,21 +274,17 @@ bool RestoreCore::LoadBooks(const Part& part, const Partition::Moment& cut) {
     const auto it = collections_.find(number);
     if (it == collections_.end()) return false;
     in.set_version(versions_.at(number));
-    it->second->LoadBook(part.partition, in, cut, skip_numbers_);
+    it->second->LoadBook(part.partition(), in, cut, skip_numbers_);
     if (!in.done()) return false;
   }
-  return beginning.ok() && rest.empty();
-}
-
-void RestoreCore::Fail(absl::Status why) {
-  LockGuard guard(reading_);
-  if (status_.ok()) status_ = std::move(why);
+  return true;
 }
 
 void RestoreCore::Work() {
-  while (std::optional<Part> part = TakePart()) {
-    if (absl::Status status = Load(*part); !status.ok()) Fail(std::move(status));
+  ++working_;
+  while (LoadNext()) {
   }
+  --working_;
 }
 
 absl::Status RestoreCore::Check() {

@@ -203,8 +203,8 @@ size_t SnapshotTaker::NextPart(const std::vector<bool>& written) const {
   return *first;
 }
 
-// The partition is unlocked between any two steps, and whenever something is written. Behind the
-// books comes where each of them ends, so that a reader can pass over one.
+// The partition is unlocked between any two steps, and whenever something is written. Each book
+// begins a block, so that a reader can pass over one.
 absl::Status SnapshotTaker::WritePart(size_t part, BlockWriter& writer) {
   PartCopy& copy = copies_[part];
   Partition& partition = engine_.partition(static_cast<int>(part));
@@ -213,23 +213,22 @@ absl::Status SnapshotTaker::WritePart(size_t part, BlockWriter& writer) {
     LongLockGuard guard(partition.lock());
     return step();
   };
-  uint64_t written = 0;
+  const auto owner = static_cast<uint32_t>(part);
+  auto kind = BlockKind::kPart;
   const auto write = [&](const Pieces& pieces) {
     for (const FieldWriter::Piece& piece : pieces) {
-      written += piece.size;
-      const auto owner = static_cast<uint32_t>(part);
-      absl::Status status = writer.Write(BlockKind::kPart, owner, piece.bytes());
+      absl::Status status = writer.Write(kind, owner, piece.bytes());
       if (!status.ok()) return status;
+      kind = BlockKind::kMore;
     }
     return absl::OkStatus();
   };
-  FieldWriter out(kBlockBytesMax);
-  out.PutNumber(locked([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  const size_t books = locked([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     partition.CopyFirst();
     return copy.book_count();
-  }));
-  FieldWriter ends;
-  for (size_t book = 0; book < copy.book_count(); ++book) {
+  });
+  for (size_t book = 0; book < books; ++book) {
+    FieldWriter out(kBlockBytesMax);
     out(copy.collection(book));
     for (bool more = true; more;) {
       Pieces kept;
@@ -241,10 +240,10 @@ absl::Status SnapshotTaker::WritePart(size_t part, BlockWriter& writer) {
       }
       if (absl::Status status = write(out.TakeFullPieces()); !status.ok()) return status;
     }
-    ends.PutWord(written + out.size());
+    if (absl::Status status = write(out.TakePieces()); !status.ok()) return status;
+    kind = BlockKind::kBook;
   }
-  out.PutFields(ends.bytes());
-  return write(out.TakePieces());
+  return books == 0 ? writer.Write(kind, owner, {}) : absl::OkStatus();
 }
 
 absl::Status SnapshotTaker::Take(ByteSink& sink, const SnapshotOptions& options) {

@@ -61,7 +61,7 @@ absl::StatusOr<SnapshotHead> SnapshotHead::Read(BlockReader& reader) {
   FieldReader in(bytes);
   SnapshotHead head;
   head.Stored(in);
-  while (in.ok() && in.left() > 0) {
+  while (in.Has(1)) {
     std::vector<uint32_t> more;
     in(more);
     head.lost.insert(head.lost.end(), more.begin(), more.end());
@@ -118,7 +118,7 @@ absl::StatusOr<SnapshotInfo> CheckSnapshot(ByteSource& source) {
   for (;;) {
     const absl::StatusOr<Block> block = reader.Next();
     if (!block.ok()) return block.status();
-    if (block->kind == BlockKind::kPart && block->owner < head->partitions) continue;
+    if (IsOfPart(block->kind) && block->owner < head->partitions) continue;
     if (block->kind != BlockKind::kEnd) {
       return DamageAt(block->offset, "the block is out of place");
     }

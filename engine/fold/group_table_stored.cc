@@ -116,7 +116,7 @@ void GroupTable::SaveFiled(FieldWriter& out) const {
 }
 
 void GroupTable::LoadFiled(FieldReader& in, const HashKey& hash_key) {
-  for (size_t left = in.Count(); left > 0 && in.ok(); --left) {
+  for (uint64_t left = in.Number(); left > 0 && in.ok(); --left) {
     Due due{.ripe = ReadTime(in), .order = in.Number(), .number = 0, .by_event = true, .tag = 0};
     in(due.tag);
     due.by_event = (due.tag & kByTime) == 0;

@@ -65,9 +65,9 @@ void Ghosts::Save(FieldWriter& out) const {
 
 void Ghosts::Load(FieldReader& in) {
   in(known_to_);
-  const size_t count = in.Count();
+  const uint64_t count = in.Number();
   if (!in.Expect(count <= max_ && known_to_ >= Duration{0})) return;
-  for (size_t i = 0; i < count; ++i) {
+  for (uint64_t i = 0; i < count; ++i) {
     const uint64_t hash = in.Word();
     const EngineTime last = ReadTime(in);
     if (!in.ok() || !in.Expect(Find(hash) == kNone)) return;

@@ -280,7 +280,7 @@ void ElementSet::Load(FieldReader& in) {
   const uint64_t count = head >> kStoredFlags;
   if (count == 0) return;
   const size_t text_bytes = in.Count();
-  if (!in.Expect(count <= in.left())) return;
+  if (!in.Expect(in.Has(count))) return;
   const bool is_inline = count * sizeof(InlineLength) + text_bytes <= kInlineBytes;
   if (is_inline) return LoadInline(in, count, text_bytes);
   LoadBlock(in, count, text_bytes, (head & kStoredIndexed) != 0);

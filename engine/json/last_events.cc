@@ -113,7 +113,7 @@ void LastEvents::Save(FieldWriter& out) const {
 
 void LastEvents::Load(FieldReader& in, uint64_t bound) {
   const uint64_t count = in.Number();
-  if (!in.Expect(count <= in.left() && count <= bound) || count == 0) return;
+  if (!in.Expect(count <= bound && in.Has(count)) || count == 0) return;
   const uint64_t spare = in.Number();
   const uint64_t seen = in.Number();
   if (!in.Expect(spare <= count && seen >= count)) return;

@@ -147,7 +147,7 @@ void RestMembers::Save(FieldWriter& out) const {
 void RestMembers::Load(FieldReader& in) {
   const uint64_t head = in.Number();
   const uint64_t count = head / 2;
-  if (!in.Expect(count <= std::min(in.left(), kRestMembersMax) && head != 1) || count == 0) return;
+  if (!in.Expect(count <= kRestMembersMax && in.Has(count) && head != 1) || count == 0) return;
   const uint64_t spare = in.Number();
   const uint64_t indexed = in.Number();
   if (!in.Expect(spare <= count && indexed <= count)) return;

@@ -212,7 +212,7 @@ void RoundedCounts::Save(FieldWriter& out) const {
 void RoundedCounts::Load(FieldReader& in) {
   const uint64_t head = in.Number();
   const uint64_t size = head / 2;
-  if (!in.Expect(size <= std::min(in.left(), kCodesMax) && head != 1) || size == 0) return;
+  if (!in.Expect(size <= kCodesMax && in.Has(size) && head != 1) || size == 0) return;
   table_ = new Table;
   table_->Grow(size);
   table_->cut = head % 2 != 0;

@@ -192,7 +192,7 @@ void TopCounts::Save(FieldWriter& out) const {
 
 void TopCounts::Load(FieldReader& in, uint64_t kept) {
   const uint64_t size = in.Number();
-  if (!in.Expect(size <= in.left() && size <= kept) || size == 0) return;
+  if (!in.Expect(size <= kept && in.Has(size)) || size == 0) return;
   const uint64_t entered = in.Number();
   if (!in.Expect(entered >= size && (entered == size || size == kept))) return;
   table_ = new Table;

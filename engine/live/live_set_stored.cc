@@ -53,14 +53,14 @@ void LiveSetBook::Load(FieldReader& in, const Instant&) {
   LoadHead(in, seen_, positions);
   last_position_ = positions - 1;
   LiveSetLedgerFields(in, ledger_);
-  const size_t series = in.Count();
-  const size_t members = in.Count();
+  const uint64_t series = in.Number();
+  const uint64_t members = in.Number();
   tombstones_.Load(in);
   const StoredKeys keys(seen_, positions);
   SeriesLoader loader(series_);
-  for (size_t left = series; left > 0 && in.ok(); --left) loader.LoadSeries(in, hash_key_, keys);
+  for (uint64_t left = series; left > 0 && in.ok(); --left) loader.LoadSeries(in, hash_key_, keys);
   loader.BeginMembers(in, members);
-  for (size_t left = members; left > 0 && in.ok(); --left) {
+  for (uint64_t left = members; left > 0 && in.ok(); --left) {
     size_t i = 0;
     const uint32_t number = loader.ReadSeries(in, i);
     if (!in.ok()) return;

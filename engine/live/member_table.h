@@ -170,8 +170,6 @@ class MemberTable : public ChangeByRule<MemberTable, Member> {
   // REQUIRES: all were written, and EndSave() was not called.
   const PlaceNumbers& numbers() const noexcept { return saving_->numbers(); }
 
-  // A saved member takes at least so many bytes.
-  static constexpr size_t kSavedBytesMin = 5;
   // Adds a member as it was saved, behind the owner; kNone if that cannot be. Where only the payload
   // fails there is a member. REQUIRES: as Add(); `series_hash` is what SeriesHash tells.
   uint32_t Load(FieldReader& in, uint32_t series, uint32_t series_hash, const StoredKeys& keys);

@@ -211,9 +211,9 @@ class PresenceBook final : public FeedBook {
   // --- Saved
   static constexpr uint64_t kGenerationsMax = uint64_t{1} << 62;
   struct Loader;
-  void LoadUsers(FieldReader& in, size_t series, size_t users, Loader& loader);
+  void LoadUsers(FieldReader& in, uint64_t series, uint64_t users, Loader& loader);
   void LoadUser(FieldReader& in, Loader& loader);
-  void LoadConnections(FieldReader& in, size_t series, size_t connections, Loader& loader);
+  void LoadConnections(FieldReader& in, uint64_t series, uint64_t connections, Loader& loader);
   void LoadHome(FieldReader& in, Loader& loader);
   void LoadConnection(FieldReader& in, Loader& loader);
   void LinkConnections(FieldReader& in, Loader& loader);

@@ -77,10 +77,10 @@ void PresenceBook::Load(FieldReader& in, const Instant&) {
   generations_ = in.Number();
   in.Expect(generations_ <= kGenerationsMax);
   PresenceLedgerFields(in, ledger_);
-  const size_t series = in.Count();
-  const size_t users = in.Count();
-  const size_t homes = in.Count();
-  const size_t connections = in.Count();
+  const uint64_t series = in.Number();
+  const uint64_t users = in.Number();
+  const uint64_t homes = in.Number();
+  const uint64_t connections = in.Number();
   Loader loader{.keys = StoredKeys(seen_, positions),
                 .users = SeriesLoader(users_.series),
                 .connections = SeriesLoader(connections_.series),
@@ -99,7 +99,7 @@ void PresenceBook::Load(FieldReader& in, const Instant&) {
             ledger_.Balances());
 }
 
-void PresenceBook::LoadUsers(FieldReader& in, size_t series, size_t users, Loader& loader) {
+void PresenceBook::LoadUsers(FieldReader& in, uint64_t series, uint64_t users, Loader& loader) {
   for (; series > 0 && in.ok(); --series) {
     loader.users.LoadSeries(in, hash_key_, loader.keys);
     if (in.ok()) in.Expect(loader.users.IsOfLiveSet(loader.users.size() - 1));
@@ -123,14 +123,13 @@ void PresenceBook::LoadUser(FieldReader& in, Loader& loader) {
   loader.users.Add(in, i, user);
 }
 
-void PresenceBook::LoadConnections(FieldReader& in, size_t series, size_t connections,
+void PresenceBook::LoadConnections(FieldReader& in, uint64_t series, uint64_t connections,
                                    Loader& loader) {
   if (!in.ok()) return;
   loader.homes.assign(users_.series.end(), kNone);
   for (; series > 0 && in.ok(); --series) LoadHome(in, loader);
   loader.connections.BeginMembers(in, connections);
   if (!in.Expect(loader.by_user.total() == connections)) return;
-  loader.by_user.Begin();
   for (; connections > 0 && in.ok(); --connections) LoadConnection(in, loader);
   loader.connections.End(in, seen_);
 }
@@ -172,6 +171,8 @@ void PresenceBook::LoadConnection(FieldReader& in, Loader& loader) {
 
 // Gives each user the sequence of the connections.
 void PresenceBook::LinkConnections(FieldReader& in, Loader& loader) {
+  if (!in.ok()) return;
+  loader.by_user.Gather();
   std::vector<uint32_t> own;
   for (size_t i = 0; i < loader.all.size() && in.ok(); ++i) {
     const auto& [user, is_larger] = loader.all[i];

@@ -36,7 +36,7 @@ class SeriesLoader {
   bool IsOfLiveSet(size_t i) const noexcept;
   bool RetainsNone(size_t i) const noexcept { return loaded_[i].retained == 0; }
   // So many members follow.
-  void BeginMembers(FieldReader& in, size_t members);
+  void BeginMembers(FieldReader& in, uint64_t members);
   // The number that the table has given to the series that a member names.
   uint32_t ReadSeries(FieldReader& in, size_t& i) const;
   // A member of the series `i`, with its TTL.

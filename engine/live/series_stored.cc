@@ -94,9 +94,8 @@ bool SeriesLoader::IsOfLiveSet(size_t i) const noexcept {
   return table_.at(number(i)).ttl == Duration::zero() && loaded_[i].own == 0;
 }
 
-void SeriesLoader::BeginMembers(FieldReader& in, size_t members) {
-  in.Expect(groups_.total() == members && members <= in.left() / MemberTable::kSavedBytesMin);
-  if (in.ok()) groups_.Begin();
+void SeriesLoader::BeginMembers(FieldReader& in, uint64_t members) {
+  in.Expect(groups_.total() == members);
 }
 
 uint32_t SeriesLoader::ReadSeries(FieldReader& in, size_t& i) const {
@@ -112,6 +111,7 @@ void SeriesLoader::Add(FieldReader& in, size_t i, uint32_t member) {
 }
 
 void SeriesLoader::End(FieldReader& in, EngineTime seen) {
+  if (in.ok()) groups_.Gather();
   for (size_t i = 0; i < loaded_.size() && in.ok(); ++i) {
     MakePlain(in, i, seen);
     MakeOwn(in, i);

@@ -72,7 +72,7 @@ std::unique_ptr<Leases> Leases::Load(FieldReader& in, PagePool& pool, const Leas
   in(leases->last_lease_, leases->returns_, leases->deliveries_, leases->nacked_, leases->ran_out_,
      leases->extended_);
   uint32_t last = kNone;
-  for (size_t left = in.Count(); left > 0 && in.ok(); --left) {
+  for (uint64_t left = in.Number(); left > 0 && in.ok(); --left) {
     last = leases->LoadRecord(in, last, entries);
   }
   if (in.ok()) leases->LoadLists(in);
@@ -129,7 +129,7 @@ uint32_t Leases::LoadRecord(FieldReader& in, uint32_t last, OutboxEntries& entri
 }
 
 void Leases::LoadLine(FieldReader& in, uint32_t number, OutboxEntries& entries) {
-  for (size_t left = in.Count(); left > 0; --left) {
+  for (uint64_t left = in.Number(); left > 0; --left) {
     const Keyed keyed = LoadKeyed(in, entries);
     if (!in.ok() || !in.Expect(*keyed.key == *At(number).keyed.key)) return;
     Wait(number, keyed);
@@ -147,7 +147,7 @@ void Leases::LoadLists(FieldReader& in) {
     if (state == State::kDead) dead.insert(number);
     if (state == State::kWaiting) waiting.insert(number);
   });
-  if (!in.Expect(in.Count() == returned.size())) return;
+  if (!in.Expect(in.Number() == returned.size())) return;
   Returned before{.at = LeaseTime(), .order = 0, .record = 0, .by_call = false};
   for (size_t i = 0, count = returned.size(); i < count; ++i) {
     Returned each{.at = ReadLeaseTime(in), .order = 0, .record = 0, .by_call = false};
@@ -157,7 +157,7 @@ void Leases::LoadLists(FieldReader& in) {
     returned_.Insert(each, [](const Returned&, const Returned&) { return false; });
     before = each;
   }
-  if (!in.Expect(in.Count() == dead.size())) return;
+  if (!in.Expect(in.Number() == dead.size())) return;
   for (size_t left = dead.size(); left > 0; --left) {
     uint32_t number = 0;
     in(number);

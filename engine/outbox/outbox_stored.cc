@@ -95,7 +95,7 @@ void Outbox::Load(FieldReader& in, const Instant&) {
   if (!in.ok()) return;
   if (leases_ != nullptr) in.Expect(leases_->GenerationsAreBelow(next_generation_));
   Ready last{};
-  for (size_t i = 0, count = in.Count(); i < count; ++i) {
+  for (uint64_t i = 0, count = in.Number(); i < count; ++i) {
     const Ready ready = entries_.Load(in);
     if (!in.ok()) return;
     const bool in_order = i == 0 || !IsBefore(ready, *this, last);

@@ -35,11 +35,12 @@ RollupLoader::RollupLoader(const HashKey& hash_key, bool corrects, const Parts& 
 void RollupLoader::Load(FieldReader& in) {
   clock_.Load(in);
   ledger_.Load(in);
-  waiting_.resize(in.Count(), kNone);
+  in(waiting_count_);
   in.Expect(!clock_.HasReached(kArrivalsMax));
   shared_.Reach(clock_.final_up_to());
   for (bool more = true; more && in.ok();) more = LoadCounter(in);
   for (bool more = true; more && in.ok();) more = LoadLoose(in);
+  PlaceWaiting(in);
   LoadReleased(in);
   if (!in.ok()) return;
   LoadLists(in);
@@ -108,9 +109,9 @@ void RollupLoader::LoadKnown(FieldReader& in, uint32_t number, uint8_t flags) {
 // --- Windows
 
 void RollupLoader::LoadChain(FieldReader& in, uint32_t counter, uint8_t chain) {
-  const size_t windows = in.Count();
+  const uint64_t windows = in.Number();
   if (!in.Expect(windows == 0 || counters_.at(counter).start != CounterTable::kNoStart)) return;
-  for (size_t left = windows; left > 0 && in.ok(); --left) LoadWindow(in, counter, chain);
+  for (uint64_t left = windows; left > 0 && in.ok(); --left) LoadWindow(in, counter, chain);
 }
 
 void RollupLoader::LoadWindow(FieldReader& in, uint32_t counter, uint8_t chain) {
@@ -195,7 +196,7 @@ void RollupLoader::LoadLists(FieldReader& in) {
 
 void RollupLoader::LoadList(FieldReader& in, WindowLists::Stage stage,
                             const WindowLists::Name& name, bool first) {
-  const size_t size = in.Count();
+  const uint64_t size = in.Number();
   uint32_t passed = 0;
   in(passed);
   // A list comes to a stage once the stage before is over, and one after the other is taken.
@@ -210,7 +211,7 @@ void RollupLoader::LoadList(FieldReader& in, WindowLists::Stage stage,
   WindowLists::List& list = windows_.lists().Add(stage, name);
   list.ended = clock_.IsEnded(name.end);
   uint64_t before = 0;
-  for (size_t i = 0; i < size; ++i) {
+  for (uint64_t i = 0; i < size; ++i) {
     const uint32_t counter = LoadNumber(in);
     uint64_t arrival = 0;
     in(arrival);
@@ -239,7 +240,7 @@ uint32_t RollupLoader::LoadNumber(FieldReader& in) const {
 // --- The store
 
 void RollupLoader::LoadQueue(FieldReader& in) {
-  for (size_t left = in.Count(); left > 0 && in.ok(); --left) {
+  for (uint64_t left = in.Number(); left > 0 && in.ok(); --left) {
     const uint32_t number = LoadNumber(in);
     if (in.ok() && in.Expect(counters_.Has(number))) in.Expect(store_->LoadQueued(number));
   }
@@ -252,9 +253,20 @@ void RollupLoader::LoadQueue(FieldReader& in) {
 void RollupLoader::LoadWaiting(FieldReader& in, uint32_t number) {
   uint32_t emission = 0;
   in(emission);
-  if (!in.Expect(emission < waiting_.size() && waiting_[emission] == kNone)) return;
-  waiting_[emission] = number;
+  if (!in.Expect(emission < waiting_count_)) return;
+  named_.push_back({.emission = emission, .window = number});
   counters_.ChangeKeptWindow(number).ready = 1;
+}
+
+// All windows are there: each emission has one.
+void RollupLoader::PlaceWaiting(FieldReader& in) {
+  if (!in.Expect(named_.size() == waiting_count_)) return;
+  waiting_.resize(named_.size(), kNone);
+  for (const Named& each : named_) {
+    if (!in.Expect(waiting_[each.emission] == kNone)) return;
+    waiting_[each.emission] = each.window;
+  }
+  named_ = {};
 }
 
 // Returns false behind the last one.

@@ -56,10 +56,16 @@ class RollupLoader {
   using Window = CounterTable::Window;
   static constexpr uint32_t kNone = CounterTable::kNone;
 
+  struct Named {
+    uint32_t emission;
+    uint32_t window;
+  };
+
   bool LoadCounter(FieldReader& in);
   void LoadKnown(FieldReader& in, uint32_t number, uint8_t flags);
   bool LoadLoose(FieldReader& in);
   void LoadWaiting(FieldReader& in, uint32_t number);
+  void PlaceWaiting(FieldReader& in);
   void LoadChain(FieldReader& in, uint32_t counter, uint8_t chain);
   void LoadWindow(FieldReader& in, uint32_t counter, uint8_t chain);
   void LoadReleased(FieldReader& in);
@@ -84,7 +90,9 @@ class RollupLoader {
   BookLedger& ledger_;
   // Our own numbers, by those in the bytes.
   std::vector<uint32_t> numbers_;  // of counters
-  std::vector<uint32_t> waiting_;  // windows, by their emission in the outbox; kNone: not met yet
+  uint32_t waiting_count_ = 0;     // of emissions in the outbox
+  std::vector<Named> named_;       // as they come, so that wrong bytes allocate little
+  std::vector<uint32_t> waiting_;  // windows, by their emission in the outbox
   uint32_t emissions_ = 0;         // how many of these were read
 };
 

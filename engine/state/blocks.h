@@ -24,7 +24,12 @@
 
 namespace pleat::inline v0_1 {
 
-enum class BlockKind : uint8_t { kHead = 'H', kPart = 'P', kEnd = 'E' };
+// A part, which is what a snapshot has of one partition, begins with a block kPart, and its first
+// book with it. Each other book begins with a block kBook; blocks kMore go on with a book.
+enum class BlockKind : uint8_t { kHead = 'H', kPart = 'P', kBook = 'B', kMore = 'M', kEnd = 'E' };
+constexpr bool IsOfPart(BlockKind kind) {
+  return kind == BlockKind::kPart || kind == BlockKind::kBook || kind == BlockKind::kMore;
+}
 
 inline constexpr size_t kBlockBytesMax = size_t{1} << 20;
 

@@ -4,7 +4,8 @@
 // Which partitions a gap takes with it: the damaged blocks cannot say. If each gap is exactly one
 // block, by the length that its head tells, and as many partitions are missing altogether as there
 // are gaps, then each gap was one of those, as a whole. Otherwise it may also have been the end of
-// the partition before it, or the beginning of the one behind it: those are lost as well.
+// the partition before it, which is lost as well. A partition that goes on behind a gap has lost at
+// least that; and if the gap was one block, nothing else has.
 #include <pleat/state_care.h>
 
 #include <algorithm>
@@ -44,7 +45,7 @@ struct Gap {
   uint64_t end = 0;
   bool one_block = false;          // by the length in its head
   std::optional<uint32_t> before;  // the partition of the block before it
-  std::optional<uint32_t> behind;
+  std::optional<uint32_t> cut;     // the partition that goes on behind it
 };
 
 // The blocks of one file behind its head.
@@ -82,7 +83,7 @@ absl::StatusOr<Block> SnapshotWalk::BlockAt(uint64_t offset) {
   if (!block.ok()) return block;
   const bool fits =
       block->kind == BlockKind::kHead ||
-      (block->kind == BlockKind::kPart && block->owner < static_cast<uint32_t>(info_.partitions)) ||
+      (IsOfPart(block->kind) && block->owner < static_cast<uint32_t>(info_.partitions)) ||
       block->kind == BlockKind::kEnd;
   if (!fits) return DamageAt(offset, "the block is out of place");
   return block;
@@ -137,8 +138,10 @@ absl::Status SnapshotWalk::Walk(uint64_t size, absl::FunctionRef<absl::Status(co
     }
     offset = block->end;
     ended = block->kind == BlockKind::kEnd;
-    if (block->kind != BlockKind::kPart) continue;
-    if (std::exchange(open_gap, false)) gaps_.back().behind = block->owner;
+    if (!IsOfPart(block->kind)) continue;
+    if (std::exchange(open_gap, false) && block->kind != BlockKind::kPart) {
+      gaps_.back().cut = block->owner;
+    }
     before = block->owner;
     seen_.insert(static_cast<int>(block->owner));
     if (absl::Status status = see(*block); !status.ok()) return status;
@@ -160,9 +163,9 @@ std::set<int> SnapshotWalk::Lost() const {
   if (counted) return lost;
   for (const Gap& gap : gaps_) {
     // The end block alone: all that belongs to partitions is there.
-    if (gap.one_block && lost.empty() && !gap.behind && gap.end - gap.begin == kBlockHead) continue;
-    if (gap.before) lost.insert(static_cast<int>(*gap.before));
-    if (gap.behind) lost.insert(static_cast<int>(*gap.behind));
+    if (gap.one_block && lost.empty() && gap.end - gap.begin == kBlockHead) continue;
+    if (gap.cut) lost.insert(static_cast<int>(*gap.cut));
+    if (gap.before && !(gap.one_block && gap.cut)) lost.insert(static_cast<int>(*gap.before));
   }
   return lost;
 }

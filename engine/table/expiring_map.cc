@@ -70,10 +70,10 @@ void ExpiringMap::KeepWhileSaving(uint32_t number, bool holds) {
 }
 
 void ExpiringMap::Load(FieldReader& in) {
-  const size_t count = in.Count();
+  const uint64_t count = in.Number();
   in(last_expiry_);
   in.Expect(kBeginningOfTime <= last_expiry_ && last_expiry_ <= kNever);
-  for (size_t left = count; left > 0 && in.ok(); --left) {
+  for (uint64_t left = count; left > 0 && in.ok(); --left) {
     const Name name{.low = in.Word(), .high = in.Word()};
     const uint64_t word = in.Word();
     const uint64_t before = in.Number();

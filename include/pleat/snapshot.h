@@ -53,7 +53,7 @@ class ByteSink {
   virtual absl::Status Append(std::string_view bytes) = 0;
 };
 
-// Gives bytes in order.
+// Gives bytes in order. A restore holds locks meanwhile: Read() calls no engine.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
@@ -156,7 +156,9 @@ class PLEAT_EXPORT Restore {
   Restore& operator=(const Restore&) = delete;
 
   const SnapshotInfo& info() const noexcept;
-  // Restores partitions until none is left.
+  // Restores partitions until none is left. One thread has a few MiB of the snapshot in memory, and
+  // of a single field or state all; several have 16 MiB more together, for partitions that they
+  // restore at the same time. Of larger partitions they restore one after the other.
   void Work() noexcept;
   // Works, and then waits for nobody: REQUIRES that no other thread is in Work(). Errors: those of
   // Begin(), found in later bytes. After OK, Finish() does not fail.
