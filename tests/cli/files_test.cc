@@ -364,6 +364,24 @@ TEST_F(AtTerminal, AFileThatIsMeantToBeReadIsNotReplaced) {
   }
 }
 
+// As a job of a scheduler is started.
+TEST_F(AtTerminal, NorIsItWhereTheNullDeviceIsStandardInput) {
+  const std::string log = dir_.Write("log", "precious\n");
+  const Finished run = RunToEnd(
+      {"/bin/sh", "-c", PleatProgram() + " fold --key k --quiet 1m -o " + log + " < /dev/null"});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.err.find(" has bytes, no FILE is given, and standard input is /dev/null: name the "
+                         "FILE to read\n"),
+            std::string::npos)
+      << run.err;
+  EXPECT_EQ(Content(log), "precious\n");
+  EXPECT_EQ(RunToEnd({"/bin/sh", "-c",
+                      PleatProgram() + " fold --key k --quiet 1m -o " + log + " - < /dev/null"})
+                .code,
+            0);
+  EXPECT_EQ(Content(log), "");
+}
+
 TEST_F(AtTerminal, AnOutputThatIsNewOrEmptyOrMeantIsWritten) {
   const std::string words = "fold --key k --quiet 1m -o " + (dir_ / "out");
   for (const std::string file : {"", " -"}) {

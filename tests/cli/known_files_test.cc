@@ -45,10 +45,11 @@ class KnownFilesTest : public testing::Test {
   }
 
   absl::StatusOr<std::vector<KnownFile>> Try(const std::vector<std::string>& paths) {
-    return KnownFiles(inputs_, "j").Find(paths, [this](const std::string& path) {
-      looked_at_.push_back(path);
-      return LineReader(std::make_unique<TextSource>(Content(path), 1000));
-    });
+    return KnownFiles(inputs_, "j")
+        .Find(paths, [this](const std::string& path, UnfinishedEnd /*end*/) {
+          looked_at_.push_back(path);
+          return LineReader(std::make_unique<TextSource>(Content(path), 1000));
+        });
   }
   std::vector<KnownFile> Find(const std::vector<std::string>& paths) {
     const auto files = Try(paths);
@@ -220,10 +221,11 @@ TEST_F(KnownFilesTest, AFileThatIsReplacedWhileItIsLookedAtIsAnError) {
   const std::string f = dir_.Write("f", "1\n2\n");
   inputs_ = {Read("/gone", "1\n")};
   const std::vector<std::string> paths = {f};
-  const auto found = KnownFiles(inputs_, "j").Find(paths, [&](const std::string& path) {
-    std::filesystem::rename(dir_.Write("g", "1\n"), f);
-    return LineReader(std::make_unique<TextSource>(Content(path)));
-  });
+  const auto found =
+      KnownFiles(inputs_, "j").Find(paths, [&](const std::string& path, UnfinishedEnd /*end*/) {
+        std::filesystem::rename(dir_.Write("g", "1\n"), f);
+        return LineReader(std::make_unique<TextSource>(Content(path)));
+      });
   EXPECT_THAT(found.status().message(), HasSubstr("f: was replaced while it was looked at"));
 }
 

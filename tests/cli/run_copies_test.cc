@@ -57,6 +57,30 @@ TEST_F(RunCopies, ACopyOfWhichMoreWasReadThanItHasIsNotReadAgain) {
   EXPECT_EQ(Content(dir_ / "out"), Content(dir_ / "whole"));
 }
 
+// A record that is cut becomes another line than the whole one, or none.
+TEST_F(RunCopies, ACopyThatWasCutWithinARecordIsNotReadAgain) {
+  const std::string words = "--input csv --time-unit s --at-end keep ";
+  for (const int records : {6, 400}) {
+    std::string text = "k,t,note\n";
+    for (int i = 0; i < records; ++i) {
+      text += std::string(1, "abc"[i % 3]) + "," + std::to_string(20 * i) + ",\"a\nb\"\"c\"\n";
+    }
+    for (size_t cut = 2; cut < 40; ++cut) {
+      SCOPED_TRACE("cut by " + std::to_string(cut));
+      const std::string log = dir_.Write("app.log", text);
+      EXPECT_EQ(Stat(Run(words + log), "lines"), records);
+      const std::string copy = dir_.Write("app.log.1", text.substr(0, text.size() - cut));
+      const RunResult both = Run(words + copy + " " + log);
+      EXPECT_EQ(Stat(both, "lines"), records);
+      EXPECT_EQ(both.err, "pleat fold: left out of this run, as copies of other FILEs: " + copy +
+                              " (of " + log + ")\n");
+      dir_.Write("app.log", "");
+      EXPECT_EQ(Stat(Run(words + copy + " " + log), "lines"), records);
+      std::filesystem::remove_all(dir_ / "j");
+    }
+  }
+}
+
 // Nor if no run has seen it beside its original, which was emptied or removed since.
 TEST_F(RunCopies, ACopyThatNoRunSawBesideItsOriginalIsNotReadAgain) {
   for (const auto& [copied, all] : {std::pair{150, 160}, {3, 160}, {1, 2}, {20, 170}}) {

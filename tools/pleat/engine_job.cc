@@ -198,7 +198,8 @@ absl::Status EngineJob::OutputsOpened() {
 absl::Status EngineJob::CheckInputs() {
   if (run_state_ == nullptr) return absl::OkStatus();
   absl::Status checked = run_state_->Check(
-      options_.inputs, [this](const std::string& path) { return OpenToLook(path); });
+      options_.inputs,
+      [this](const std::string& path, UnfinishedEnd end) { return OpenToLook(path, end); });
   if (const std::string copies = run_state_->CopiesText(); !copies.empty()) {
     Say("left out of this run, as copies of other FILEs: " + copies);
   }

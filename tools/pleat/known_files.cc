@@ -121,7 +121,6 @@ absl::StatusOr<std::vector<KnownFile>> KnownFiles::Find(std::span<const std::str
   for (const std::string& path : paths) {
     if (absl::Status added = Add(path); !added.ok()) return added;
   }
-  is_short_.assign(files_.size(), false);
   for (size_t file = 0; file < files_.size(); ++file) {
     if (!files_[file].stamp) continue;
     if (absl::Status compared = Compare(file, open); !compared.ok()) return compared;
@@ -160,7 +159,7 @@ absl::Status KnownFiles::Compare(size_t file, Open open) {
   }
   if (inputs_.empty()) return absl::OkStatus();
   const StandardInputPlace place(files_[file].path);
-  absl::StatusOr<LineReader> reader = open(files_[file].path);
+  absl::StatusOr<LineReader> reader = open(files_[file].path, UnfinishedEnd::kTaken);
   if (!reader.ok()) return reader.status();
   const absl::StatusOr<std::optional<FileStamp>> opened = StampOf(files_[file].path);
   if (!opened.ok()) return opened.status();
@@ -195,7 +194,6 @@ absl::Status KnownFiles::CompareWithInputs(Beginning beginning, size_t file) {
     if (!reached.ok()) return reached.status();
     if (!*reached) {
       if (part == kLines) fits[i] = Fit::kShorter;
-      is_short_[file] = is_short_[file] || part == kHead || head < by_head_.size();
       head = by_head_.size();  // all others are as long
       continue;
     }
@@ -283,13 +281,16 @@ absl::Status KnownFiles::CheckNotEdited() const {
   return absl::OkStatus();
 }
 
-// Those that end early may be copies of any input's file, others of those that they fit.
+// Those that end within a head may be copies of any input's file, others of those whose head they have.
 absl::Status KnownFiles::FindCopies(Open open) {
   const bool reads_standard = std::ranges::find(files_, "-", &KnownFile::path) != files_.end();
   const StandardInputPlace place(reads_standard ? "-" : "");
   std::erase_if(matches_, [this](const Match& match) {
-    return files_[match.file].input || !owners_[match.input] || match.fit == Fit::kHead;
+    return files_[match.file].input || !owners_[match.input];
   });
+  if (std::ranges::none_of(owners_, [](const auto& owner) { return owner.has_value(); })) {
+    return absl::OkStatus();
+  }
   std::ranges::sort(matches_, {}, &Match::input);
   std::vector<std::optional<Whole>> wholes(files_.size());
   std::vector<Whole> of_any;
@@ -300,7 +301,10 @@ absl::Status KnownFiles::FindCopies(Open open) {
     return whole.status();
   };
   for (size_t file = 0; file < files_.size(); ++file) {
-    if (!is_short_[file] || files_[file].input) continue;
+    if (!files_[file].stamp || files_[file].input) continue;
+    const absl::StatusOr<bool> ends = EndsWithinHead(file, open);
+    if (!ends.ok()) return ends.status();
+    if (!*ends) continue;
     if (absl::Status read = whole_of(file); !read.ok()) return read;
     of_any.push_back(*wholes[file]);
   }
@@ -318,8 +322,15 @@ absl::Status KnownFiles::FindCopies(Open open) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<bool> KnownFiles::EndsWithinHead(size_t file, Open open) const {
+  absl::StatusOr<LineReader> reader = open(files_[file].path, UnfinishedEnd::kLeft);
+  if (!reader.ok()) return reader.status();
+  const absl::StatusOr<bool> reached = Beginning(*std::move(reader)).To(RunNote::Input::kHeadBytes);
+  return reached.ok() ? !*reached : reached;
+}
+
 absl::StatusOr<KnownFiles::Whole> KnownFiles::ReadWhole(size_t file, Open open) const {
-  absl::StatusOr<LineReader> reader = open(files_[file].path);
+  absl::StatusOr<LineReader> reader = open(files_[file].path, UnfinishedEnd::kLeft);
   if (!reader.ok()) return reader.status();
   Beginning beginning(*std::move(reader));
   if (const auto read = beginning.To(RunNote::Input::kHeadBytes); !read.ok()) return read.status();
@@ -334,7 +345,7 @@ absl::Status KnownFiles::FindCopiesOf(size_t original, std::vector<Whole> files,
   });
   if (files.empty()) return absl::OkStatus();
   std::ranges::sort(files, {}, &Whole::bytes);
-  absl::StatusOr<LineReader> reader = open(files_[original].path);
+  absl::StatusOr<LineReader> reader = open(files_[original].path, UnfinishedEnd::kTaken);
   if (!reader.ok()) return reader.status();
   Beginning beginning(*std::move(reader));
   for (const Whole& whole : files) {
@@ -364,7 +375,7 @@ absl::Status KnownFiles::FindCopiesOfGone(Open open) {
     }
     if (inputs.empty()) continue;
     const StandardInputPlace place(file.path);
-    absl::StatusOr<LineReader> reader = open(file.path);
+    absl::StatusOr<LineReader> reader = open(file.path, UnfinishedEnd::kLeft);
     if (!reader.ok()) return reader.status();
     const absl::StatusOr<std::optional<size_t>> longer =
         LongerInput(Beginning(*std::move(reader)), std::move(inputs));

@@ -54,8 +54,9 @@ struct KnownFile {
 
 class KnownFiles {
  public:
-  // The lines of a FILE from its beginning, and its unfinished end too.
-  using Open = absl::FunctionRef<absl::StatusOr<LineReader>(const std::string& path)>;
+  // The lines of a FILE from its beginning. `end`: what becomes of a record without an end.
+  using Open =
+      absl::FunctionRef<absl::StatusOr<LineReader>(const std::string& path, UnfinishedEnd end)>;
 
   // Borrows `inputs`. `directory`: of --state, for messages.
   KnownFiles(std::span<const RunNote::Input> inputs, std::string_view directory)
@@ -93,7 +94,7 @@ class KnownFiles {
   void Note(size_t file, size_t input, Fit fit);
   absl::Status Assign();
   absl::Status CheckNotEdited() const;
-  // All of a FILE.
+  // All of a FILE. The line that a record without an end would become is no beginning of another one.
   struct Whole {
     size_t file;
     uint64_t bytes;
@@ -101,6 +102,7 @@ class KnownFiles {
     uint64_t head;  // the digest of the first 4 KiB
   };
   absl::Status FindCopies(Open open);
+  absl::StatusOr<bool> EndsWithinHead(size_t file, Open open) const;
   absl::StatusOr<Whole> ReadWhole(size_t file, Open open) const;
   absl::Status FindCopiesOf(size_t original, std::vector<Whole> files, Open open);
   absl::Status FindCopiesOfGone(Open open);
@@ -114,7 +116,6 @@ class KnownFiles {
   const std::string directory_;
   std::vector<KnownFile> files_;
   std::vector<Match> matches_;
-  std::vector<bool> is_short_;  // files that end within the head of some input
   // The file that each of the inputs was read of.
   std::vector<std::optional<size_t>> owners_;
   std::vector<size_t> by_head_;  // the inputs, in the order of their heads' sizes

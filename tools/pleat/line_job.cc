@@ -1,6 +1,7 @@
 #include "tools/pleat/line_job.h"
 
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,6 +32,13 @@ int Poll(std::span<pollfd> watched, Duration sleep) {
   timeout.tv_sec = sleep.count() / 1'000'000;
   timeout.tv_nsec = sleep.count() % 1'000'000 * 1'000;
   return ppoll(watched.data(), watched.size(), sleep == kForever ? nullptr : &timeout, nullptr);
+}
+
+bool IsNullDevice(int fd) {
+  struct stat null{};
+  struct stat file{};
+  return stat("/dev/null", &null) == 0 && fstat(fd, &file) == 0 && S_ISCHR(file.st_mode) &&
+         file.st_rdev == null.st_rdev;
 }
 
 bool AnyUsable(const LineCounts& lines) { return lines.events > 0 || lines.excluded > 0; }
@@ -83,15 +91,19 @@ absl::Status LineJob::OpenAll() {
   return absl::OkStatus();
 }
 
-// Of `-o LOG`, where LOG was meant to be read.
+// Of `-o LOG`, where LOG was meant to be read: nobody sends lines to a terminal or the null device.
 absl::Status LineJob::CheckNotForgotten() const {
-  if (!options_.no_file_given || isatty(STDIN_FILENO) == 0) return absl::OkStatus();
+  const bool is_terminal = isatty(STDIN_FILENO) != 0;
+  if (!options_.no_file_given || (!is_terminal && !IsNullDevice(STDIN_FILENO))) {
+    return absl::OkStatus();
+  }
   const std::string& path = options_.output_file;
   const absl::StatusOr<uint64_t> kept = KeptBytes(path);
   if (InputSize(path) == 0 || !kept.ok() || *kept > 0) return absl::OkStatus();
-  return absl::InvalidArgumentError("--output: " + Printable(path) +
-                                    " has bytes, no FILE is given, and standard input is a " +
-                                    "terminal: name the FILE to read, or - to type lines");
+  return absl::InvalidArgumentError(
+      "--output: " + Printable(path) + " has bytes, no FILE is given, and standard input is " +
+      (is_terminal ? "a terminal: name the FILE to read, or - to type lines"
+                   : "/dev/null: name the FILE to read"));
 }
 
 absl::Status LineJob::OpenOutputs() {
@@ -260,11 +272,11 @@ LineReader LineJob::Lines(OpenedInput opened, const std::string& path, LineMap* 
   return LineReader(std::move(source), end);
 }
 
-absl::StatusOr<LineReader> LineJob::OpenToLook(const std::string& path) {
+absl::StatusOr<LineReader> LineJob::OpenToLook(const std::string& path, UnfinishedEnd end) {
   absl::StatusOr<OpenedInput> opened = OpenInput(path, *this, looked_at_);
   if (!opened.ok()) return opened.status();
   looked_at_lines_.ForgetBefore(UINT64_MAX);
-  return Lines(*std::move(opened), path, &looked_at_lines_, UnfinishedEnd::kTaken);
+  return Lines(*std::move(opened), path, &looked_at_lines_, end);
 }
 
 void LineJob::TakeBlock(BlockQueue::Block& block) {

@@ -140,7 +140,7 @@ class LineJob : private InputWaiter {
       std::string_view beginning) = 0;  // over the limit, so an invalid line
 
   // The lines of a regular file, and its end too, to look at them before they are read.
-  absl::StatusOr<LineReader> OpenToLook(const std::string& path);
+  absl::StatusOr<LineReader> OpenToLook(const std::string& path, UnfinishedEnd end);
 
   // Writes the results that are final by now.
   virtual void HandOut() {}
