@@ -23,7 +23,7 @@
 #include <pleat/json.h>
 
 #include "bench/workloads.h"
-#include "engine/json/scanner.h"
+#include "engine/lines/scan/scanner.h"
 
 namespace pleat::bench {
 namespace {

@@ -2,7 +2,7 @@
 #
 # The fast tokenizer uses a part of simdjson that is meant for simdjson itself. So it is chosen only if
 # a probe succeeds: that tokenizer, on texts whose tokens are known, compiles and runs. It does not
-# compile with a version outside the range in engine/json/fast_tokenizer.cc. (find_package() cannot
+# compile with a version outside the range in engine/lines/scan/fast_tokenizer.cc. (find_package() cannot
 # check a range here: the package of simdjson accepts ranges within one minor version only.) Where the
 # build machine cannot run what it compiles, compiling is enough: the same check runs again when a
 # process first needs a tokenizer.
@@ -18,8 +18,8 @@ function(pleat_probe_simdjson result)
   if(NOT DEFINED ${works})
     set(probe
         SOURCES ${PROJECT_SOURCE_DIR}/cmake/simdjson_probe.cc
-                ${PROJECT_SOURCE_DIR}/engine/json/fast_tokenizer.cc
-                ${PROJECT_SOURCE_DIR}/engine/json/tokenizer_check.cc
+                ${PROJECT_SOURCE_DIR}/engine/lines/scan/fast_tokenizer.cc
+                ${PROJECT_SOURCE_DIR}/engine/lines/scan/tokenizer_check.cc
                 ${PROJECT_SOURCE_DIR}/engine/base/check.cc
         LINK_LIBRARIES simdjson::simdjson)
     set(language CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON)
@@ -73,7 +73,7 @@ endif()
 # REQUIRES: PLEAT_HAS_SIMDJSON.
 function(pleat_fast_tokenizer target)
   if(NOT PLEAT_USES_SIMDJSON)
-    target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/engine/json/fast_tokenizer.cc)
+    target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/engine/lines/scan/fast_tokenizer.cc)
     target_link_libraries(${target} PRIVATE simdjson::simdjson)
   endif()
 endfunction()

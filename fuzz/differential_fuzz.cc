@@ -21,11 +21,11 @@
 #include <string>
 #include <string_view>
 
-#include "engine/json/path.h"
-#include "engine/json/reasons.h"
-#include "engine/json/scanner.h"
-#include "engine/json/text.h"
-#include "engine/json/tokens.h"
+#include "engine/lines/scan/path.h"
+#include "engine/lines/scan/reasons.h"
+#include "engine/lines/scan/scanner.h"
+#include "engine/lines/scan/text.h"
+#include "engine/lines/scan/tokens.h"
 #include "fuzz/target.h"
 #include "tests/support/plain_json.h"
 

@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/json/reasons.h"
-#include "engine/json/scanner.h"
+#include "engine/lines/scan/reasons.h"
+#include "engine/lines/scan/scanner.h"
 #include "fuzz/target.h"
 #include "tests/support/plain_json.h"
 

@@ -22,13 +22,13 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/json/number.h"
-#include "engine/json/path.h"
-#include "engine/json/spec_text.h"
-#include "engine/json/time_forms.h"
-#include "engine/json/time_reader.h"
-#include "engine/json/time_rules.h"
-#include "engine/json/timestamp.h"
+#include "engine/lines/scan/number.h"
+#include "engine/lines/scan/path.h"
+#include "engine/lines/spec/spec_text.h"
+#include "engine/lines/time/time_forms.h"
+#include "engine/lines/time/time_reader.h"
+#include "engine/lines/time/time_rules.h"
+#include "engine/lines/time/timestamp.h"
 #include "fuzz/target.h"
 #include "tests/support/plain_json.h"
 #include "tests/support/plain_time.h"

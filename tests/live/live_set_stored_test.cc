@@ -19,7 +19,7 @@
 #include <gtest/gtest.h>
 #include <pleat/live_set.h>
 
-#include "engine/json/payload_text.h"
+#include "engine/lines/feed/payload_text.h"
 #include "engine/live/live_set_book.h"
 #include "tests/live/book_home.h"
 #include "tests/support/seeds.h"

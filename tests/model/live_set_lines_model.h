@@ -1,6 +1,6 @@
 // The reference model of `pleat live` on event time, under naive JSON: all members of all series in
 // one list, searched from front to back for every question. Time goes instant by instant: what is
-// due happens in its order, and only then the event. It shares no code with engine/json and
+// due happens in its order, and only then the event. It shares no code with engine/lines and
 // engine/live.
 //
 // Not modelled: input without --time, --idle, limits on memory.

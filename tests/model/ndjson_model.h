@@ -1,6 +1,6 @@
 // The reference model of `pleat fold` on event time: plain_folder under naive JSON. A group is a list of
 // events, an event its whole document; only when a group is handed out are values looked up and reduced.
-// It shares no code with engine/json.
+// It shares no code with engine/lines.
 //
 //   plain_folder      which events make a group, when it is handed out, in which order
 //   plain_condition   what a condition says of an event or of merged values

@@ -1,5 +1,5 @@
 // Merging, for the model: a reducer is a plain walk over all events of a group, done once the result is
-// wanted. Written from docs/command-line.md and json.h; shares no code with engine/json.
+// wanted. Written from docs/command-line.md and json.h; shares no code with engine/lines.
 #pragma once
 
 #include <cstdint>

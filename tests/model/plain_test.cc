@@ -1,4 +1,4 @@
-// The plain readers under the model of `pleat fold`, as far as the tests in tests/json do not hold them
+// The plain readers under the model of `pleat fold`, as far as the tests in tests/lines do not hold them
 // against those of the engine.
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 // The reference model of `pleat rollup` on event time, under naive JSON: all open windows of all
 // keys in one map, in the order in which they end. What is due when a line comes is written before
 // the line is judged. A longer window has the sums of the shortest ones inside of it, added up in
-// the order in which those end. It shares no code with engine/json and engine/rollup.
+// the order in which those end. It shares no code with engine/lines and engine/rollup.
 //
 // Not modelled: input without --time, --idle, limits on memory.
 #pragma once

@@ -97,17 +97,26 @@ const std::vector<Edge>& Edges() {
     all.push_back(
         {"engine/table/",
          {"engine/table/", "engine/base/", "pleat/partition.h", "pleat/stored.h", "pleat/time.h"}});
-    all.push_back(
-        {"engine/live/", {"engine/live/", "engine/table/", "engine/base/", "pleat/time.h"}});
     all.push_back({"engine/timer/", {"engine/timer/", "engine/base/", "pleat/time.h"}});
     all.push_back(
         {"engine/partition/",
          {"engine/partition/", "engine/timer/", "engine/base/", "pleat/alarm.h", "pleat/time.h"}});
     all.push_back({"include/pleat/", {"pleat/"}});
-    all.push_back({"engine/json/",
-                   {"engine/json/", "engine/base/check.h", "engine/base/compensated_sum.h",
-                    "engine/base/hash.h", "engine/base/lock.h", "engine/base/read_fields.h",
-                    "engine/base/utf8.h", "pleat/"}});
+    // Each folder of engine/lines sees those before it.
+    Names lines = {"engine/base/check.h",
+                   "engine/base/compensated_sum.h",
+                   "engine/base/hash.h",
+                   "engine/base/lock.h",
+                   "engine/base/read_fields.h",
+                   "engine/base/utf8.h",
+                   "pleat/"};
+    for (const std::string_view folder :
+         {"engine/lines/scan/", "engine/lines/time/", "engine/lines/reduce/", "engine/lines/plan/",
+          "engine/lines/spec/", "engine/lines/feed/"}) {
+      lines.push_back(folder);
+      all.push_back({folder, lines});
+    }
+    all.push_back({"engine/lines/", {}});  // a file of none of these folders
     all.push_back({"engine/asio/", {"engine/asio/", "engine/base/check.h", "pleat/"}});
     // Commands share tools/pleat and do not see each other; only main.cc sees them all.
     const Names commands = {"tools/pleat/fold/", "tools/pleat/analyze/", "tools/pleat/live/",
@@ -138,7 +147,7 @@ const std::vector<Door>& Doors() {
                               "engine/fold/",  "engine/partition/", "engine/rollup/",
                               "engine/live/",  "include/pleat/"};
   static const std::vector<Door> doors = {
-      {"simdjson", {"engine/json/fast_tokenizer.cc"}, {}},
+      {"simdjson", {"engine/lines/scan/fast_tokenizer.cc"}, {}},
       {"boost/asio",
        {"engine/asio/", "include/pleat/asio", "include/pleat/detail/asio", "examples/"},
        {}},

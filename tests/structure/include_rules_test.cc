@@ -46,13 +46,24 @@ TEST(IncludeRules, PublicHeadersAndUsersOfTheApiDoNotSeeTheEngine) {
                 ElementsAre(HasSubstr("not left")));
     EXPECT_THAT(Examine(path, "#include <pleat/engine.h>\n"), IsEmpty());
   }
-  for (const char* path : {"engine/json/a.cc", "engine/asio/a.cc"}) {
+  for (const char* path : {"engine/lines/scan/a.cc", "engine/asio/a.cc"}) {
     EXPECT_THAT(Examine(path, "#include \"engine/core/engine_core.h\"\n"),
                 ElementsAre(HasSubstr("not left")));
     EXPECT_THAT(Examine(path, "#include \"engine/base/check.h\"\n"), IsEmpty());
   }
-  EXPECT_THAT(Examine("engine/asio/a.cc", "#include \"engine/json/path.h\"\n"),
+  EXPECT_THAT(Examine("engine/asio/a.cc", "#include \"engine/lines/scan/path.h\"\n"),
               ElementsAre(HasSubstr("not left")));
+}
+
+TEST(IncludeRules, WhatReadsLinesHasSixFloorsAndTheCoreSeesNone) {
+  const std::string plan = "#include \"engine/lines/plan/event_plan.h\"\n";
+  for (const char* path : {"engine/lines/plan/a.cc", "engine/lines/spec/a.cc"}) {
+    EXPECT_THAT(Examine(path, plan), IsEmpty());
+  }
+  for (const char* path : {"engine/lines/scan/a.cc", "engine/lines/reduce/a.cc",
+                           "engine/lines/a.cc", "engine/core/a.cc", "engine/fold/a.cc"}) {
+    EXPECT_THAT(Examine(path, plan), ElementsAre(HasSubstr("not left")));
+  }
 }
 
 TEST(IncludeRules, CommandsOfTheProgramShareWhatIsAboveThemAndDoNotSeeEachOther) {
@@ -74,8 +85,8 @@ TEST(IncludeRules, OwnFileIsNamedFromTheRoot) {
 }
 
 TEST(IncludeRules, ThirdPartyComesInByItsDoor) {
-  EXPECT_THAT(Examine("engine/json/fast_tokenizer.cc", "#include <simdjson.h>\n"), IsEmpty());
-  EXPECT_THAT(Examine("engine/json/a.cc", "#include <simdjson.h>\n"),
+  EXPECT_THAT(Examine("engine/lines/scan/fast_tokenizer.cc", "#include <simdjson.h>\n"), IsEmpty());
+  EXPECT_THAT(Examine("engine/lines/scan/a.cc", "#include <simdjson.h>\n"),
               ElementsAre(HasSubstr("does not come in")));
   EXPECT_THAT(Examine("include/pleat/json.h", "#include <simdjson.h>\n"),
               ElementsAre(HasSubstr("does not come in")));

@@ -1,5 +1,5 @@
 // A JSON parser for tests, as plain as we could make it: one recursive function per rule of the
-// grammar, every value a tree of copies, no speed. It shares nothing with engine/json, so that the
+// grammar, every value a tree of copies, no speed. It shares nothing with engine/lines, so that the
 // two can be held against each other: what one takes, the other must take, with the same meaning.
 //
 // It is strict: RFC 8259 to the last byte, valid UTF-8 (no surrogates, nothing overlong), no byte

@@ -1,5 +1,5 @@
 // Times and durations as text, for the model: read and written one character at a time with the
-// calendar of <chrono>, sharing nothing with engine/json.
+// calendar of <chrono>, sharing nothing with engine/lines.
 #pragma once
 
 #include <optional>

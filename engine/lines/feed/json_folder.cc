@@ -1,0 +1,234 @@
+// JsonFolder: lines to events of a folder (LineFeed), closed groups to lines.
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pleat/close_and_pop.h>
+#include <pleat/companion.h>
+#include <pleat/gap_stats.h>
+#include <pleat/json.h>
+
+#include "engine/base/lock.h"
+#include "engine/lines/feed/emission_line.h"
+#include "engine/lines/feed/fold_plan.h"
+#include "engine/lines/feed/line_feed.h"
+#include "engine/lines/feed/taken_emissions.h"
+#include "engine/lines/spec/spec_check.h"
+
+namespace pleat::inline v0_1 {
+using TakenGroups = TakenEmissions<EmissionPrinter>;
+
+class [[gnu::visibility("hidden")]] JsonFolder::Impl {
+ public:
+  using Outcome = FoldOutcome;
+  static constexpr auto kOutcome = &LineResult::fold;
+
+  // The engine owns `plan`, as it owns the groups that are left in the collection.
+  Impl(const AnyFolder& folder, FoldPlan& plan, const FoldSpec& spec)
+      : plan_(plan),
+        folder_(folder),
+        future_limit_(spec.event.future_limit),
+        max_groups_(spec.folder.limits.max_groups),
+        on_limit_(spec.folder.limits.on_limit),
+        feed_(plan.events, plan.tally) {}
+
+  LineFeed<FoldOutcome>& feed() noexcept { return feed_; }
+  AnyFolder& folder() noexcept { return folder_; }
+  std::optional<MergeMismatch> mismatch() const { return plan_.Mismatch(); }
+  uint64_t saturated() const noexcept { return saturated_.load(std::memory_order_relaxed); }
+
+  // For the feed.
+  size_t BatchSize(const EventBatch& events, size_t first, size_t end, size_t line) const noexcept;
+  size_t Add(const EventBatch& events, size_t first, size_t end,
+             std::span<FoldOutcome> outcomes) noexcept;
+  bool Obey(const ControlEvent& control, EngineTime at, size_t line) noexcept;
+  static std::string ConflictOf(const EventBatch& events, size_t i);
+  static bool IsUsual(FoldOutcome outcome) noexcept {
+    return outcome == FoldOutcome::kOpened || outcome == FoldOutcome::kFolded;
+  }
+  static bool IsTaken(FoldOutcome outcome) noexcept {
+    return IsUsual(outcome) || outcome == FoldOutcome::kCorrected;
+  }
+
+  size_t Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write);
+  size_t CloseAndPop(absl::FunctionRef<void(std::string_view lines)> write);
+  void Scan(absl::FunctionRef<void(std::string_view lines)> write) const;
+
+ private:
+  std::unique_ptr<TakenGroups> Spare();
+  void Keep(std::unique_ptr<TakenGroups> taken);
+
+  const FoldPlan& plan_;
+  AnyFolder folder_;
+  const Duration future_limit_;
+  const size_t max_groups_;
+  const OnLimit on_limit_;
+  LineFeed<FoldOutcome> feed_;
+  std::atomic<uint64_t> saturated_{0};
+
+  Lock spare_lock_;                                                  // held for no other lock
+  std::unique_ptr<TakenGroups> spare_ ABSL_GUARDED_BY(spare_lock_);  // of the last call of Pop()
+};
+
+// Where the engine may find an event invalid, it is folded alone; and where one may be refused for one
+// of two limits, the ledger has to tell for which: so in one batch all are refused for the same.
+// Both are rare.
+size_t JsonFolder::Impl::BatchSize(const EventBatch& /*events*/, size_t first, size_t end,
+                                   size_t /*line*/) const noexcept {
+  if (future_limit_ != kForever) return 1;
+  const size_t size = std::min(end - first, feed_.kEventsAtOnce);
+  if (on_limit_ == OnLimit::kEmitOldest) return size;
+  return folder_.sizes().open_groups + size > max_groups_ ? 1 : size;
+}
+
+size_t JsonFolder::Impl::Add(const EventBatch& events, size_t first, size_t end,
+                             std::span<FoldOutcome> outcomes) noexcept {
+  const std::span batch = std::span(events.events).subspan(first, end - first);
+  const FoldCounts counts = folder_.FoldBatch(AnyBatch::Of<LineEvent>(batch), outcomes);
+  return counts.opened + counts.folded;
+}
+
+bool JsonFolder::Impl::Obey(const ControlEvent& control, EngineTime at, size_t /*line*/) noexcept {
+  return (control.cancels ? folder_.Cancel(control.key, at) : folder_.Flush(control.key, at)) !=
+         ControlOutcome::kFuture;
+}
+
+std::string JsonFolder::Impl::ConflictOf(const EventBatch& events, size_t i) {
+  return "id " + invalid_line::Shown(events.marks[i].id) + " of key " +
+         invalid_line::Shown(events.events[i].key) + " was seen before with different content";
+}
+
+size_t JsonFolder::Impl::Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write) {
+  std::unique_ptr<TakenGroups> taken = Spare();
+  if (taken == nullptr)
+    taken = std::make_unique<TakenGroups>(EmissionPrinter(plan_), folder_.ops());
+  const uint64_t saturated_before = taken->printer().saturated();
+  size_t popped = 0;
+  while (popped < max) {
+    const size_t wanted = std::min(max - popped, kTakenAtOnce);
+    const size_t got =
+        folder_.Pop(wanted, {}, [&](std::span<const ClosedGroup> groups) { taken->Take(groups); });
+    taken->Print(write);
+    popped += got;
+    if (got < wanted) break;
+  }
+  saturated_.fetch_add(taken->printer().saturated() - saturated_before, std::memory_order_relaxed);
+  if (taken->worth_keeping()) Keep(std::move(taken));
+  return popped;
+}
+
+size_t JsonFolder::Impl::CloseAndPop(absl::FunctionRef<void(std::string_view lines)> write) {
+  TakenGroups taken(EmissionPrinter(plan_), folder_.ops());
+  const size_t popped = pleat::CloseAndPop(
+      folder_, [&](std::span<const ClosedGroup> groups) { taken.Take(groups, write); });
+  taken.Print(write);
+  saturated_.fetch_add(taken.printer().saturated(), std::memory_order_relaxed);
+  return popped;
+}
+
+std::unique_ptr<TakenGroups> JsonFolder::Impl::Spare() {
+  LockGuard guard(spare_lock_);
+  return std::move(spare_);
+}
+
+void JsonFolder::Impl::Keep(std::unique_ptr<TakenGroups> taken) {
+  LockGuard guard(spare_lock_);
+  std::swap(spare_, taken);  // what was there goes, with no lock held
+}
+
+void JsonFolder::Impl::Scan(absl::FunctionRef<void(std::string_view lines)> write) const {
+  const EngineTime now = folder_.now();
+  EmissionPrinter printer(plan_);
+  LineWriter lines;
+  folder_.ScanInOrder([&](std::string_view key, const GroupInfo& info, const void* state) {
+    printer.AppendOpen(key, info, state, now, lines);
+    lines.HandOn(write, kPrintedAtOnce);
+  });
+  lines.HandOn(write);
+}
+
+namespace {
+
+// Stores the plan's keys and counts with the folder. The options of the spec need no place here:
+// they are part of the states' shape.
+class PlanCompanion final : public Companion {
+ public:
+  explicit PlanCompanion(std::shared_ptr<FoldPlan> plan) : plan_(std::move(plan)) {}
+
+  NamedTexts Options() const override { return {}; }
+  void Save(FieldWriter& out) const override { plan_->SaveCommon(out); }
+  void Load(FieldReader& in) override { plan_->LoadCommon(in); }
+
+ private:
+  const std::shared_ptr<FoldPlan> plan_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<JsonFolder>> JsonFolder::Open(Engine& engine, std::string_view name,
+                                                             const FoldSpec& spec) {
+  if (absl::Status status = Validate(spec); !status.ok()) return status;
+  const auto plan = std::make_shared<FoldPlan>(spec);
+  absl::StatusOr<AnyFolder> folder =
+      AnyFolder::Open(engine, name, FolderOptionsOf(spec), plan->ops(), plan);
+  if (!folder.ok()) return folder.status();
+  const auto companion = std::make_shared<PlanCompanion>(plan);
+  if (absl::Status kept = SetCompanion(engine, name, companion); !kept.ok()) return kept;
+  return std::unique_ptr<JsonFolder>(new JsonFolder(std::make_unique<Impl>(*folder, *plan, spec)));
+}
+
+JsonFolder::JsonFolder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+JsonFolder::~JsonFolder() = default;
+
+LineResult JsonFolder::FoldLine(std::string_view line, EngineTime arrival) {
+  return impl_->feed().TakeLine(*impl_, line, arrival);
+}
+
+void JsonFolder::FoldLines(std::string_view text, EngineTime arrival, OnUnusualLine on_unusual) {
+  impl_->feed().TakeText(*impl_, text, arrival, on_unusual);
+}
+
+size_t JsonFolder::Fold(JsonLines& lines, size_t max, EngineTime arrival,
+                        OnUnusualLine on_unusual) {
+  return impl_->feed().Take(*impl_, lines.read(), max, arrival, on_unusual);
+}
+
+const EventPlan& JsonFolder::plan() const noexcept { return impl_->feed().plan(); }
+
+void JsonFolder::StartInput() noexcept { impl_->feed().StartInput(); }
+
+size_t JsonFolder::Pop(size_t max, std::string& out) {
+  return impl_->Pop(max, [&out](std::string_view lines) { out += lines; });
+}
+
+size_t JsonFolder::Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write) {
+  return impl_->Pop(max, write);
+}
+
+void JsonFolder::Scan(absl::FunctionRef<void(std::string_view lines)> write) const {
+  impl_->Scan(write);
+}
+
+void JsonFolder::CloseAll() noexcept { impl_->folder().CloseAll(); }
+size_t JsonFolder::CloseAndPop(absl::FunctionRef<void(std::string_view lines)> write) {
+  return impl_->CloseAndPop(write);
+}
+void JsonFolder::Close() noexcept { impl_->folder().Close(); }
+
+LineCounts JsonFolder::counts() const noexcept { return impl_->feed().counts(); }
+StampCounts JsonFolder::stamps() const noexcept { return impl_->feed().stamps(); }
+Ledger JsonFolder::ledger() const noexcept { return impl_->folder().ledger(); }
+Sizes JsonFolder::sizes() const noexcept { return impl_->folder().sizes(); }
+std::unique_ptr<GapStats> JsonFolder::gap_stats() const noexcept {
+  return impl_->folder().gap_stats();
+}
+std::vector<OptionPath> JsonFolder::absent_paths() const { return impl_->feed().absent_paths(); }
+
+std::optional<MergeMismatch> JsonFolder::mismatch() const { return impl_->mismatch(); }
+uint64_t JsonFolder::saturated() const noexcept { return impl_->saturated(); }
+
+}  // namespace pleat::inline v0_1

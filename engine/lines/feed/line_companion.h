@@ -1,0 +1,40 @@
+// The companion of a live set or a counter that is fed by lines: how lines are read, and the tally
+// of those that were taken.
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+
+#include <pleat/companion.h>
+
+#include "engine/lines/feed/line_tally.h"
+#include "engine/lines/plan/event_plan.h"
+
+namespace pleat::inline v0_1 {
+
+// Those of `options` that have one of these names.
+Companion::NamedTexts OptionsNamed(const Companion::NamedTexts& options,
+                                   std::initializer_list<std::string_view> names);
+
+class LineCompanion : public Companion {
+ public:
+  LineCompanion(EventPlan plan, NamedTexts options)
+      : plan_(std::move(plan)), options_(std::move(options)) {
+    tally_.Begin(plan_);
+  }
+
+  const EventPlan& plan() const noexcept { return plan_; }
+  LineTally& tally() noexcept { return tally_; }
+
+  NamedTexts Options() const override { return options_; }
+  void Save(FieldWriter& out) const override { tally_.Save(plan_, out); }
+  void Load(FieldReader& in) override { tally_.Load(plan_, in); }
+
+ private:
+  const EventPlan plan_;
+  const NamedTexts options_;
+  LineTally tally_;
+};
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,124 @@
+// The one gate for text: checks a whole line and picks out the values that a spec asks for.
+//
+// One walk over the tokens checks everything that json_lines.h promises. Six things make it cheap:
+//   - the walk first checks that the last token is a '}'. Only the end of an object can consume that
+//     token, so the walk checks for the end of the line nowhere else;
+//   - a line without a backslash, which is nearly every line, has no escapes to look at and no name
+//     or string to rewrite; one search over the line decides;
+//   - a string ends at the last byte before the next token that is not white space, because whatever
+//     follows a string is a token. The walk looks at the first and the last byte of a string only: the
+//     tokenizer has checked those between (tokens.h says what the walk relies on);
+//   - the lines of a log repeat their names in the same order, and a name in a known place needs no
+//     further check (name_tree.h);
+//   - other repeated names are found by 32-bit fingerprints, looked up one by one in small objects and
+//     sorted in large ones, so that an object of n members costs O(n log n) whoever chose the names;
+//   - many lines are tokenized at once. A text in which a string contains a newline has no tokens, so
+//     each line has the same tokens as by itself.
+// A scanner allocates nothing in the steady state.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/lines/scan/name_tree.h"
+#include "engine/lines/scan/path.h"
+#include "engine/lines/scan/tokens.h"
+#include "engine/lines/scan/value.h"
+
+namespace pleat::inline v0_1 {
+
+class Scanner {
+ public:
+  // Borrows `paths`.
+  explicit Scanner(const PathTree& paths, std::unique_ptr<Tokenizer> tokenizer = MakeTokenizer());
+
+  // Checks `line`; returns why it is invalid, or nothing. REQUIRES: not blank, and kLinePaddingBytes
+  // readable bytes behind it.
+  std::string_view Scan(std::string_view line);
+
+  // The same for the lines of `text`, which are handed to ScanNext() one after the other. Returns
+  // false if they have to be scanned one by one. REQUIRES: as Scan().
+  bool Index(std::string_view text);
+
+  // Checks the next line of that text. Returns false if it is blank; else `wrong` is as of Scan().
+  bool ScanNext(std::string_view line, std::string_view& wrong);
+
+  // After a good line: the value of a path, until the next line.
+  const Value& value(int slot) const noexcept { return values_[static_cast<size_t>(slot)]; }
+
+ private:
+  struct Name {
+    const char* data;
+    uint32_t size;
+    uint32_t fingerprint;
+
+    std::string_view text() const noexcept { return {data, size}; }
+  };
+
+  struct OpenObject {
+    size_t first_name;  // in names_
+    uint64_t seen;      // a bit for each fingerprint; tells most new names from all earlier ones
+  };
+
+  // A place among the tokens. Each Scan function takes the first token of a value and returns the
+  // token behind the value. If the value is invalid, it notes the reason and returns null.
+  using Token = const uint32_t*;
+
+  std::string_view Check(std::string_view line, Token first);
+  void Prepare(std::string_view line, bool backslashes);
+  bool HasBackslash(std::string_view line) noexcept;
+  Token EndOfLine(Token first, uint32_t end) const noexcept;
+  Token Fail(std::string_view reason) noexcept;
+  Token FailTwice(std::string_view name);
+
+  char CharAt(Token token) const noexcept { return text_[*token]; }
+  std::string_view TextOf(Token token) const noexcept;
+
+  Token ScanObject(Token token, NameTree::Id begin, int depth);
+  Token ScanNewNames(Token token, NameTree::Id last, int depth);
+  Token ScanArray(Token token, int depth);
+  Token ScanElements(Token token, int node, int depth);
+  Token ScanValue(Token token, NameTree::Id name, int depth);
+  Token ScanContainer(Token token, NameTree::Id name, int depth);
+  bool NextName(Token token, NameTree::Id& name);
+  bool CheckString(std::string_view token, bool& plain);
+  bool ReadName(Token token, std::string_view& name);
+
+  void AddNamesBefore(NameTree::Id last);
+  void ReserveNames(size_t more);
+  bool AddName(const Name& name, OpenObject& object);
+  bool NoNameTwice(size_t first_name);
+
+  const PathTree& paths_;
+  NameTree known_;
+  const std::unique_ptr<Tokenizer> tokenizer_;
+  std::vector<Value> values_;
+
+  const char* text_ = nullptr;
+  Token last_ = nullptr;      // behind the line's last token
+  bool backslashes_ = false;  // somewhere in the line
+
+  // Of the text given to Index().
+  Token next_ = nullptr;                  // the first token of the lines still to come
+  Token end_ = nullptr;                   // behind the last one of all
+  size_t tokens_a_line_ = 1;              // in the line before, and so likely in the next
+  const char* next_backslash_ = nullptr;  // or the end of the text
+  const char* text_end_ = nullptr;
+
+  // The names, other than known ones, of all objects that are open, outermost first. The vectors
+  // only grow.
+  std::vector<Name> names_;
+  std::vector<uint32_t> fingerprints_;  // of names_, side by side for fast comparison
+  size_t names_used_ = 0;
+  std::vector<char> unescaped_;  // names that had escapes
+  size_t unescaped_used_ = 0;
+
+  std::string_view reason_;
+  std::string reason_text_;
+};
+
+}  // namespace pleat::inline v0_1

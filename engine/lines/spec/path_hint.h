@@ -1,0 +1,24 @@
+// What a path is likely meant to be; pleat/json_hint.h has the hints for users.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <pleat/json_hint.h>
+
+#include "engine/lines/scan/path.h"
+
+namespace pleat::inline v0_1 {
+
+// The steps of a text that may be written for jq or as JSONPath: .a, $.a, a[0].b, $['a'], or with
+// slashes. There are none if nothing is named.
+Path StepsMeant(std::string_view text);
+
+// The text that ParsePath() reads as `path`: with dots, or if they would not do, as a JSON Pointer.
+std::string FormatPath(const Path& path);
+
+// The filter of jq that makes a number of the text at `path`, such as `(.a.b | strings) |= tonumber`.
+// Empty if jq would have a name in quotes, or take a step for an index.
+std::string NumberFilterFor(std::string_view path);
+
+}  // namespace pleat::inline v0_1
