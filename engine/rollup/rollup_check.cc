@@ -21,11 +21,26 @@ void RollupCheck::CheckWhole() const {
     if (account != nullptr && !account->irregular) {
       PLEAT_CHECK(chained.count == account->open_count && chained.whole == account->open_sum);
     }
+    CheckWindowsOf(counters_.at(number));
     if (store_ == nullptr) return;
     const Publications::State& state = store_->At(number);
     PLEAT_CHECK(state.changed == values_.HasFinalSince(number, state.until));
     PLEAT_CHECK(state.done() ? !state.queued && !state.busy : state.queued != state.busy);
   });
+}
+
+// None is final before its time, or begins after the newest one.
+void RollupCheck::CheckWindowsOf(const Counter& counter) const {
+  const auto& windowing = clock_.windowing();
+  for (const uint8_t chain : {uint8_t{0}, uint8_t{1}}) {
+    for (uint32_t at = counters_.ChainOf(counter, chain); at != kNone;
+         at = counters_.window(at).next) {
+      const Window& window = counters_.window(at);
+      const EngineTime end = windowing.EndOf(window.start, window.resolution);
+      PLEAT_CHECK(!window.is_final || clock_.IsOver(WindowLists::kOpen, end));
+      PLEAT_CHECK(window.start <= windowing.StartOf(counter.start, window.resolution));
+    }
+  }
 }
 
 RollupCheck::Tally RollupCheck::TallyWindows() const {

@@ -64,6 +64,7 @@ class RollupCheck {
     uint64_t kept = 0;
     uint64_t kept_first = 0;
   };
+  void CheckWindowsOf(const Counter& counter) const;
   Tally TallyWindows() const;
   bool CountsAgree(const Tally& tally) const;
   bool ListsAgree(const Tally& tally) const;
