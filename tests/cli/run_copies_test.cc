@@ -39,6 +39,25 @@ TEST_F(RunCopies, ACopyBesideItsOriginalIsLeftOut) {
   EXPECT_EQ(Content(dir_ / "out"), Content(dir_ / "whole"));
 }
 
+// The next run finds both, and the original has had more lines since.
+TEST_F(RunCopies, ACopyThatIsGivenAloneDoesNotTakeThePlaceOfItsOriginal) {
+  for (const int copied : {110, 112}) {
+    const std::string log = dir_.Write("app.log", Edits(0, 110));
+    EXPECT_EQ(Stat(Run("--at-end keep " + log), "lines"), 110);
+    const std::string copy = dir_.Write("app.log.1", Edits(0, copied));
+    std::ofstream(log, std::ios::app) << Edits(110, 130);
+    EXPECT_EQ(Stat(Run("--at-end keep " + copy), "lines"), copied);
+    const RunResult both = Run("--at-end keep " + copy + " " + log);
+    EXPECT_EQ(Stat(both, "lines"), 130);
+    EXPECT_EQ(both.err, "pleat fold: left out of this run, as copies of other FILEs: " + copy +
+                            " (of " + log + ")\n");
+    std::ofstream(log, std::ios::app) << Edits(130, 140);
+    EXPECT_EQ(Run(log).stats, Whole(dir_.Write("whole.log", Edits(0, 140))).stats);
+    EXPECT_EQ(Content(dir_ / "out"), Content(dir_ / "whole"));
+    std::filesystem::remove_all(dir_ / "j");
+  }
+}
+
 // What is written between the copy and the emptying is in the original alone, and a run may read it.
 TEST_F(RunCopies, ACopyOfWhichMoreWasReadThanItHasIsNotReadAgain) {
   const std::string log = dir_.Write("app.log", Edits(0, 150));

@@ -19,6 +19,14 @@
 namespace pleat::cli {
 namespace {
 
+// Whether the file that the note means is there, and not shorter than it was.
+bool IsInPlace(const RunNote::Input& input) {
+  struct stat info{};
+  return !input.name.empty() && stat(input.name.c_str(), &info) == 0 &&
+         input.stamp.IsSameFile({.device = info.st_dev, .inode = info.st_ino}) &&
+         static_cast<uint64_t>(info.st_size) >= input.stamp.size;
+}
+
 // Between two looks at whether a signal has come.
 constexpr uint64_t kReadPastAtOnce = 16 << 20;
 
@@ -189,7 +197,7 @@ absl::StatusOr<InputStart> RunState::Begin(const std::string& path) {
   RunNote::Input& input = note_.inputs[*file_->input];
   if (file_->nothing_new) {
     Enter(input);
-    input.read_whole = true;
+    input.read_whole |= input.stamp.IsSameFile(*file_->stamp);
     input_ = nullptr;
     ++inputs_skipped_;
     return InputStart{.skipped = true, .bytes = 0, .lines = 0};
@@ -197,11 +205,13 @@ absl::StatusOr<InputStart> RunState::Begin(const std::string& path) {
   return InputStart{.skipped = false, .bytes = input.bytes, .lines = input.lines};
 }
 
-// From here on the snapshots say how far the input has been read.
+// From here on the snapshots say how far the input has been read. If the file of which it was read is
+// still in its place, this one is a copy, and a later run reads on in that one, which has all of it.
 void RunState::Enter(RunNote::Input& input) {
+  input_ = &input;
+  if (!input.stamp.IsSameFile(*file_->stamp) && IsInPlace(input)) return;
   input.name = file_->name;
   input.stamp = *file_->stamp;
-  input_ = &input;
 }
 
 absl::Status RunState::CheckOpened(const struct stat& info) const {
@@ -279,7 +289,7 @@ void RunState::End(bool unfinished) {
   if (unfinished) unfinished_.push_back(file_->path);
   if (input_ == nullptr) return;
   SealDigest();
-  input_->read_whole = !unfinished;
+  input_->read_whole = !unfinished && input_->stamp.IsSameFile(*file_->stamp);
   input_ = nullptr;
 }
 
