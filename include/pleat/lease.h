@@ -42,19 +42,19 @@ namespace pleat::inline v0_1 {
 // The answer of Ack(), Nack(), Extend() and the calls on dead letters.
 enum class LeaseOutcome : uint8_t {
   // Done. A repeated Ack() is answered so again.
-  kDone,
+  kDone = 0,
   // Done, with a shorter time than asked for: the limits are leases.max_age and max_nack_delay.
-  kClamped,
+  kClamped = 1,
   // The token names no live lease; in a call on dead letters: no dead letter. Nothing has changed.
   // - The lease ran out: another caller may have the emission, or will. Undo the work if you can.
   // - An Ack() or Nack() by this token has ended the lease before: nothing is left to do.
   // - The letter was retried or dropped before: nothing is left to do.
   // - The token is of another collection or engine: a mistake in the program.
-  kStale,
+  kStale = 2,
   // The collection was closed, or its engine is gone.
-  kClosed,
+  kClosed = 9,
   // Called from inside a fold function. Nothing has changed: call again after the fold.
-  kWouldDeadlock,
+  kWouldDeadlock = 10,
 };
 
 // The answer of Extend().

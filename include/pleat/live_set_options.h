@@ -102,21 +102,21 @@ enum class LiveSetOutcome : uint8_t {
   // The event is further ahead of the engine's time than the future limit: likely its clock is
   // wrong.
   kFuture = 7,
-  // The id was removed, with a stamp that is not older.
-  kTombstoned = 8,
-  // The series has max_per_series members.
-  kFull = 9,
   // Another limit was reached, or the series or id is longer than 64 KiB. But for the latter, the
   // same event may be accepted once members have ended.
-  kOverLimit = 10,
+  kOverLimit = 8,
   // The engine was stopped or is gone, or the live set was closed. Not counted.
-  kStopped = 11,
-  // AddBatch() was told to leave the event's partition alone. Not counted; another worker adds it.
-  kElsewhere = 12,
+  kStopped = 9,
   // Called from inside a function of the caller's. Not counted. Call again from outside.
-  kWouldDeadlock = 13,
+  kWouldDeadlock = 10,
+  // AddBatch() was told to leave the event's partition alone. Not counted; another worker adds it.
+  kElsewhere = 11,
   // The partition has taken the event before, by its SourcePosition. Not counted.
-  kReplayed = 14,
+  kReplayed = 12,
+  // The series has max_per_series members.
+  kFull = 13,
+  // The id was removed, with a stamp that is not older.
+  kTombstoned = 14,
 };
 inline constexpr size_t kLiveSetOutcomes = 15;
 
@@ -142,14 +142,14 @@ class LiveSetCounts {
 
 // The answer of calls that are no events.
 enum class LiveSetControl : uint8_t {
-  kDone,           // something ended or changed
-  kNothing,        // there was nothing to end or to change; a tombstone may have been left
-  kNewer,          // only_if_not_newer, and the member's stamp is later
-  kFuture,         // the stamp is beyond the future limit; nothing has changed
-  kOverLimit,      // the series or id is too long, or max_series reached; nothing has changed
-  kOutOfRange,     // the TTL is not above zero; nothing has changed
-  kClosed,         // the live set is closed, or the engine is gone
-  kWouldDeadlock,  // called from inside a function of the caller's; nothing has changed
+  kDone = 0,            // something ended or changed
+  kNothing = 1,         // there was nothing to end or to change; a tombstone may have been left
+  kNewer = 2,           // only_if_not_newer, and the member's stamp is later
+  kOutOfRange = 3,      // the TTL is not above zero; nothing has changed
+  kFuture = 7,          // the stamp is beyond the future limit; nothing has changed
+  kOverLimit = 8,       // the series or id is too long, or max_series reached; nothing has changed
+  kClosed = 9,          // the live set is closed, or the engine is gone
+  kWouldDeadlock = 10,  // called from inside a function of the caller's; nothing has changed
 };
 
 }  // namespace pleat::inline v0_1

@@ -1,5 +1,14 @@
 // The answers of calls that are made for every event, and the reasons of emissions. Small values:
 // no strings, no allocation.
+//
+// Every kind of collection has an enumeration of its own, so that a switch knows all answers. Answers
+// that two kinds have in common have the same name and the same number in both:
+//
+//   kAdded 0  kRefreshed 1  kUpdated 2  kUnchanged 3  kCorrected 2  kDuplicate 4  kConflict 5
+//   kLate 6  kFuture 7  kOverLimit 8  kStopped 9 (a call that is no event: kClosed)
+//   kWouldDeadlock 10  kElsewhere 11  kReplayed 12  kFull 13
+//
+// Programs may store the numbers: they never change.
 #pragma once
 
 #include <cstddef>
@@ -15,46 +24,46 @@ namespace pleat::inline v0_1 {
 // answered kFuture, kStopped or kWouldDeadlock, and those with a key that is too long.
 enum class FoldOutcome : uint8_t {
   // The event opened a group. (Which may have closed at once: with max_events of 1, or overdue.)
-  kOpened,
+  kOpened = 0,
   // The event was folded into the open group of its key.
-  kFolded,
-  // The event is older than the allowed lateness. Store it somewhere else, or drop it.
-  kLate,
-  // The event is further ahead of the engine's time than the future limit: likely its clock is
-  // wrong.
-  kFuture,
-  // A limit on groups, bytes or key length was reached. The same event may be accepted once
-  // emissions were taken, or time has closed groups; a key that is too long never is.
-  kOverLimit,
-  // The engine was stopped or is gone, or the folder was closed: no event is accepted any more.
-  kStopped,
-  // An event of this id was taken already: a retry. There is nothing to do.
-  kDuplicate,
-  // An event of this id, but of other content, was taken already: one of the two is wrong.
-  kConflict,
+  kFolded = 1,
   // The event is late, and became an emission of its own (OnLate::kCorrect).
-  kCorrected,
+  kCorrected = 2,
   // The event would have opened a group while max_backlog emissions wait. Offer the event again
   // when some were taken.
-  kOverloaded,
+  kOverloaded = 3,
+  // An event of this id was taken already: a retry. There is nothing to do.
+  kDuplicate = 4,
+  // An event of this id, but of other content, was taken already: one of the two is wrong.
+  kConflict = 5,
+  // The event is older than the allowed lateness. Store it somewhere else, or drop it.
+  kLate = 6,
+  // The event is further ahead of the engine's time than the future limit: likely its clock is
+  // wrong.
+  kFuture = 7,
+  // A limit on groups, bytes or key length was reached. The same event may be accepted once
+  // emissions were taken, or time has closed groups; a key that is too long never is.
+  kOverLimit = 8,
+  // The engine was stopped or is gone, or the folder was closed: no event is accepted any more.
+  kStopped = 9,
   // Called from inside a fold function; not counted. Call again after the fold.
-  kWouldDeadlock,
+  kWouldDeadlock = 10,
   // The key's partition is outside the range that FoldBatch() was called with; not counted. Another
   // worker, with the range of that partition, folds the event.
-  kElsewhere,
+  kElsewhere = 11,
   // The partition has taken the event before, by its SourcePosition; not counted.
-  kReplayed,
+  kReplayed = 12,
 };
 inline constexpr size_t kFoldOutcomes = 13;
 
 // The answer of SetDeadline(), and of Flush() and Cancel() with a stamp.
 enum class ControlOutcome : uint8_t {
-  kDone,           // the key's group was closed, dropped, or given the deadline
-  kNoGroup,        // the key has no open group; time has moved
-  kFuture,         // the stamp is beyond the future limit; nothing has changed
-  kClosed,         // the collection is closed
-  kWouldDeadlock,  // called from inside a fold function; nothing has changed
-  kNotSettable,    // SetDeadline() on a folder without closing.settable; nothing has changed
+  kDone = 0,            // the key's group was closed, dropped, or given the deadline
+  kNoGroup = 1,         // the key has no open group; time has moved
+  kNotSettable = 2,     // SetDeadline() on a folder without closing.settable; nothing has changed
+  kFuture = 7,          // the stamp is beyond the future limit; nothing has changed
+  kClosed = 9,          // the collection is closed
+  kWouldDeadlock = 10,  // called from inside a fold function; nothing has changed
 };
 
 // How many events of a batch were answered with each FoldOutcome.

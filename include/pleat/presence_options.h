@@ -61,42 +61,42 @@ struct PresenceOptions {
 enum class PresenceOutcome : uint8_t {
   // Enter(): the user was not there, and is a new one.
   kJoined = 0,
-  // Enter(), Beat(), Update(): the user was away, and is here again.
-  kReturned = 1,
-  // Enter(): one more connection of a user who is here.
-  kConnected = 2,
-  // Enter(): the connection was there, and has a new generation.
-  kReconnected = 3,
   // Beat(), Update(): the stamp of the connection is newer now.
-  kRefreshed = 4,
+  kRefreshed = 1,
   // Update(): the metadata is another one now.
-  kUpdated = 5,
+  kUpdated = 2,
   // Beat(), Update(): the connection has this stamp or a newer one, and the user this metadata.
-  kUnchanged = 6,
-  // Leave(): the connection has ended; the user has others.
-  kDisconnected = 7,
-  // Leave(): the connection has ended, and with it the user has left.
-  kLeft = 8,
-  // Beat(), Update(), Leave(): there is no such connection; it has left, or was silent for too
-  // long. A client that is still there calls Enter().
-  kUnknown = 9,
-  // Beat(), Update(), Leave(): the connection has another generation, as a rule because an Enter()
-  // came since. A client stops: somebody else goes by this connection now.
-  kSuperseded = 10,
+  kUnchanged = 3,
+  // Enter(), Beat(), Update(): the user was away, and is here again.
+  kReturned = 4,
+  // Enter(): one more connection of a user who is here.
+  kConnected = 5,
   // The call's own deadline, at + TTL, has passed.
-  kLate = 11,
+  kLate = 6,
   // The call is further ahead of the engine's time than the future limit: likely its clock is
   // wrong.
-  kFuture = 12,
-  // Enter(): the user has max_per_user connections, or the series max_per_series users.
-  kFull = 13,
+  kFuture = 7,
   // Another limit was reached, or the series, user or connection is longer than 64 KiB. But for the
   // latter, the same Enter() may be accepted once others have left.
-  kOverLimit = 14,
+  kOverLimit = 8,
   // The engine was stopped or is gone, or the presence was closed. Not counted.
-  kStopped = 15,
+  kStopped = 9,
   // Called from inside a function of the caller's. Not counted. Call again from outside.
-  kWouldDeadlock = 16,
+  kWouldDeadlock = 10,
+  // Enter(): the connection was there, and has a new generation.
+  kReconnected = 11,
+  // Leave(): the connection has ended; the user has others.
+  kDisconnected = 12,
+  // Enter(): the user has max_per_user connections, or the series max_per_series users.
+  kFull = 13,
+  // Leave(): the connection has ended, and with it the user has left.
+  kLeft = 14,
+  // Beat(), Update(), Leave(): there is no such connection; it has left, or was silent for too
+  // long. A client that is still there calls Enter().
+  kUnknown = 15,
+  // Beat(), Update(), Leave(): the connection has another generation, as a rule because an Enter()
+  // came since. A client stops: somebody else goes by this connection now.
+  kSuperseded = 16,
 };
 
 // The answer of Enter().

@@ -110,19 +110,19 @@ struct RollupOptions {
 enum class AddOutcome : uint8_t {
   // The event counts.
   kAdded = 0,
-  // An event of this key, id and delta has been counted: a retry. There is nothing to do.
-  kDuplicate = 1,
-  // An event of this key and id, but with another delta, has been counted: one of the two is wrong.
-  kConflict = 2,
-  // The event is late, and was not counted, now or before. Store it somewhere else, or drop it.
-  kLate = 3,
+  // The event is late and counts, in the earliest window that is open (OnLateAdd::kClamp).
+  kClamped = 1,
+  // The event is late, and became an emission of its own (OnLateAdd::kCorrect).
+  kCorrected = 2,
   // The event is late, and older than the deduplication window: if it has an id, nobody knows
   // whether an earlier try was counted. The event changes nothing.
-  kLateUnknown = 4,
-  // The event is late and counts, in the earliest window that is open (OnLateAdd::kClamp).
-  kClamped = 5,
-  // The event is late, and became an emission of its own (OnLateAdd::kCorrect).
-  kCorrected = 6,
+  kLateUnknown = 3,
+  // An event of this key, id and delta has been counted: a retry. There is nothing to do.
+  kDuplicate = 4,
+  // An event of this key and id, but with another delta, has been counted: one of the two is wrong.
+  kConflict = 5,
+  // The event is late, and was not counted, now or before. Store it somewhere else, or drop it.
+  kLate = 6,
   // The event is further ahead of the engine's time than the future limit: its clock is likely
   // wrong.
   kFuture = 7,
@@ -131,10 +131,10 @@ enum class AddOutcome : uint8_t {
   kOverLimit = 8,
   // The engine was stopped or is gone, or the collection was closed. Not counted.
   kStopped = 9,
-  // AddBatch() was told to leave the event's partition alone. Not counted; another worker adds it.
-  kElsewhere = 10,
   // Called from inside a function of the caller's. Not counted. Call again from outside.
-  kWouldDeadlock = 11,
+  kWouldDeadlock = 10,
+  // AddBatch() was told to leave the event's partition alone. Not counted; another worker adds it.
+  kElsewhere = 11,
   // The partition has taken the event before, by its SourcePosition. Not counted.
   kReplayed = 12,
 };

@@ -28,8 +28,8 @@ inline const EngineTime kNoon = FromUnix(std::chrono::seconds(1'700'049'600));
 
 inline std::string_view NameOf(AddOutcome outcome) {
   constexpr std::array<std::string_view, kAddOutcomes> kNames = {
-      "added",  "duplicate",  "conflict", "late",      "late_unknown",   "clamped", "corrected",
-      "future", "over_limit", "stopped",  "elsewhere", "would_deadlock", "replayed"};
+      "added",  "clamped",    "corrected", "late_unknown",   "duplicate", "conflict", "late",
+      "future", "over_limit", "stopped",   "would_deadlock", "elsewhere", "replayed"};
   return kNames.at(static_cast<size_t>(outcome));
 }
 

@@ -40,15 +40,15 @@ inline std::string Said(EngineTime t) {
 inline std::string Said(size_t n) { return std::to_string(n); }
 inline std::string Said(LiveSetOutcome outcome) {
   constexpr std::array<std::string_view, kLiveSetOutcomes> kNames = {
-      "added",      "refreshed", "updated",   "unchanged",      "duplicate",
-      "conflict",   "late",      "future",    "tombstoned",     "full",
-      "over_limit", "stopped",   "elsewhere", "would_deadlock", "replayed"};
+      "added",          "refreshed", "updated",  "unchanged",  "duplicate",
+      "conflict",       "late",      "future",   "over_limit", "stopped",
+      "would_deadlock", "elsewhere", "replayed", "full",       "tombstoned"};
   return std::string(kNames.at(static_cast<size_t>(outcome)));
 }
 inline std::string Said(LiveSetControl control) {
-  constexpr std::array<std::string_view, 8> kNames = {"done",   "nothing",       "newer",
-                                                      "future", "over_limit",    "out_of_range",
-                                                      "closed", "would_deadlock"};
+  constexpr std::array<std::string_view, 11> kNames = {
+      "done",   "nothing",    "newer",  "out_of_range",  "", "", "",
+      "future", "over_limit", "closed", "would_deadlock"};
   return std::string(kNames.at(static_cast<size_t>(control)));
 }
 inline std::string Said(const LiveSetCounts& counts) {

@@ -21,9 +21,9 @@ inline constexpr size_t kPresenceOutcomes = 17;
 
 inline std::string Said(PresenceOutcome outcome) {
   constexpr std::array<std::string_view, kPresenceOutcomes> kNames = {
-      "joined",    "returned",     "connected",  "reconnected", "refreshed",     "updated",
-      "unchanged", "disconnected", "left",       "unknown",     "superseded",    "late",
-      "future",    "full",         "over_limit", "stopped",     "would_deadlock"};
+      "joined",       "refreshed", "updated",    "unchanged", "returned",       "connected",
+      "late",         "future",    "over_limit", "stopped",   "would_deadlock", "reconnected",
+      "disconnected", "full",      "left",       "unknown",   "superseded"};
   return std::string(kNames.at(static_cast<size_t>(outcome)));
 }
 

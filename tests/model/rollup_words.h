@@ -25,13 +25,13 @@ namespace pleat::inline v0_1 {
 
 inline std::string Said(AddOutcome outcome) {
   constexpr std::array<std::string_view, kAddOutcomes> kNames = {
-      "added",  "duplicate",  "conflict", "late",      "late_unknown",   "clamped", "corrected",
-      "future", "over_limit", "stopped",  "elsewhere", "would_deadlock", "replayed"};
+      "added",  "clamped",    "corrected", "late_unknown",   "duplicate", "conflict", "late",
+      "future", "over_limit", "stopped",   "would_deadlock", "elsewhere", "replayed"};
   return std::string(kNames.at(static_cast<size_t>(outcome)));
 }
 inline std::string Said(LeaseOutcome outcome) {
-  constexpr std::array<std::string_view, 5> kNames = {"done", "cut", "stale", "closed",
-                                                      "would_deadlock"};
+  constexpr std::array<std::string_view, 11> kNames = {
+      "done", "cut", "stale", "", "", "", "", "", "", "closed", "would_deadlock"};
   return std::string(kNames.at(static_cast<size_t>(outcome)));
 }
 inline std::string Said(const AddResults& results) {

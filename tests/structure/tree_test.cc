@@ -146,6 +146,31 @@ TEST(Tree, NoPublicHeaderIsLongOrWide) {
   }
 }
 
+// Programs store the numbers of answers, and know those of all kinds of collections by one table.
+TEST(Tree, AnswersOfOneNameHaveOneNumberInEveryKind) {
+  const std::regex answers("enum class (\\w+(Outcome|Control)) : uint8_t \\{\\n([^}]*)\\n\\};");
+  const std::regex answer("\\n *(k\\w+)( = (\\d+))?,");
+  std::map<std::string, std::set<std::string>> numbers;
+  std::set<std::string> kinds;
+  for (const SourceFile& file : SourceFiles()) {
+    if (!file.path.starts_with("include/")) continue;
+    using Found = std::sregex_iterator;
+    for (Found e(file.text.begin(), file.text.end(), answers); e != Found(); ++e) {
+      kinds.insert((*e)[1]);
+      const std::string body = "\n" + (*e)[3].str();
+      for (Found a(body.begin(), body.end(), answer); a != Found(); ++a) {
+        EXPECT_TRUE((*a)[2].matched) << (*e)[1] << "::" << (*a)[1] << " has no number";
+        numbers[(*a)[1]].insert((*a)[3]);
+      }
+    }
+  }
+  EXPECT_THAT(kinds, testing::IsSupersetOf({"FoldOutcome", "AddOutcome", "LiveSetOutcome",
+                                            "PresenceOutcome", "LeaseOutcome"}));
+  for (const auto& [name, different] : numbers) {
+    EXPECT_EQ(different.size(), 1u) << name << " has " << testing::PrintToString(different);
+  }
+}
+
 TEST(Tree, EveryHeaderOpensWithACommentAndIsGuarded) {
   for (const SourceFile& file : SourceFiles()) {
     if (!file.path.ends_with(".h")) continue;

@@ -15,14 +15,14 @@ namespace pleat::inline v0_1 {
 
 inline std::string_view NameOf(FoldOutcome outcome) {
   constexpr std::array<std::string_view, kFoldOutcomes> kNames = {
-      "opened",   "folded",    "late",       "future",         "over_limit", "stopped", "duplicate",
-      "conflict", "corrected", "overloaded", "would_deadlock", "elsewhere",  "replayed"};
+      "opened", "folded",     "corrected", "overloaded",     "duplicate", "conflict", "late",
+      "future", "over_limit", "stopped",   "would_deadlock", "elsewhere", "replayed"};
   return kNames.at(static_cast<size_t>(outcome));
 }
 
 inline std::string_view NameOf(LeaseOutcome outcome) {
-  constexpr std::array<std::string_view, 5> kNames = {"done", "clamped", "stale", "closed",
-                                                      "would_deadlock"};
+  constexpr std::array<std::string_view, 11> kNames = {
+      "done", "clamped", "stale", "", "", "", "", "", "", "closed", "would_deadlock"};
   return kNames.at(static_cast<size_t>(outcome));
 }
 
