@@ -16,7 +16,7 @@ namespace pleat::inline v0_1 {
 namespace {
 
 constexpr size_t kIndexedSize = 12;
-constexpr size_t kFirstCapacity = 128;  // at least
+constexpr size_t kFirstBytes = 128;  // at least
 
 using Length = uint32_t;  // of one element in a block: at most a line's
 
@@ -201,7 +201,7 @@ void ElementSet::Put(std::string_view element) {
 void ElementSet::MoveToHeap() {
   // Texts of concat may be empty: then the lengths, which grow, are all there is.
   const size_t lengths = count() * (sizeof(Length) - sizeof(InlineLength));
-  Block* const block = Block::Make(std::max(kFirstCapacity, inline_used() + lengths));
+  Block* const block = Block::Make(std::max(kFirstBytes, inline_used() + lengths));
   ForEach<InlineLength>(bytes_, inline_used(), [&](size_t, std::string_view element) {
     return block->Put(element), true;
   });
@@ -304,7 +304,7 @@ void ElementSet::LoadInline(FieldReader& in, size_t count, size_t text_bytes) {
 void ElementSet::LoadBlock(FieldReader& in, size_t count, size_t text_bytes, bool indexed) {
   const size_t size = count * sizeof(Length) + text_bytes;
   const uint64_t spare = in.Number();
-  if (!in.Expect(spare <= std::max(size, kFirstCapacity))) return;
+  if (!in.Expect(spare <= std::max(size, kFirstBytes))) return;
   set_block(Block::Make(size + spare));
   for (; count > 0; --count) {
     const std::string_view element = in.Bytes();

@@ -22,7 +22,7 @@ constexpr int64_t kExponentMax = 1'000'000;
 constexpr int64_t kCodeMax = (2 * kExponentMax + 1) * kDigits;
 static_assert(kCodeMax <= std::numeric_limits<int32_t>::max());
 
-constexpr size_t kFirstCapacity = 8;
+constexpr size_t kFirstCodes = 8;
 
 struct Rounded {
   int32_t digits;  // 0: the number is zero
@@ -118,7 +118,7 @@ void AppendRounded(int32_t code, LineWriter& out) {
 struct RoundedCounts::Table {
   // Makes room for one more, or for `size` at first. What a table takes depends on its size alone.
   void Grow(size_t size) {
-    size_t capacity = std::max(codes.capacity(), kFirstCapacity);
+    size_t capacity = std::max(codes.capacity(), kFirstCodes);
     while (capacity < size) capacity *= 2;
     codes.reserve(capacity);
     counts.reserve(capacity);

@@ -244,7 +244,7 @@ absl::Status Check(const Condition& condition, int levels, int& comparisons,
   return absl::OkStatus();
 }
 
-std::string FormatPath(std::string_view path) {
+std::string BarePath(std::string_view path) {
   const bool bare = !path.empty() && path == Trimmed(path) &&
                     path.find_first_of("=!<>") == path.npos && WhyNoBarePath(path).empty();
   return bare ? std::string(path) : JsonString(path);
@@ -280,7 +280,7 @@ absl::StatusOr<Condition> ParseCondition(std::string_view text) {
 
 std::string FormatCondition(const Condition& condition) {
   if (IsComparison(condition.kind)) {
-    return FormatPath(condition.path) + std::string(NameOf(condition.kind)) +
+    return BarePath(condition.path) + std::string(NameOf(condition.kind)) +
            FormatValue(condition.value);
   }
   std::string parts;
