@@ -67,17 +67,14 @@ DriverCore::DriverCore(boost::asio::any_io_executor executor, Engine& engine,
                        const DriverOptions& options)
     : engine_(engine.Handle()),
       arrival_(engine.axis() == Axis::kArrival),
-      tick_(options.tick),
-      budget_(options.budget),
-      max_sleep_(options.max_sleep),
-      max_forward_jump_(options.max_forward_jump),
-      confirmed_(options.confirmed),
+      options_(options),
       clock_(ClockOf(options)),
       executor_(std::move(executor)),
       timer_(executor_) {
-  PLEAT_CHECK(tick_ > Duration::zero());
-  PLEAT_CHECK(budget_ > 0);
-  PLEAT_CHECK(max_sleep_ > Duration::zero() && max_sleep_ <= std::chrono::hours(24));
+  PLEAT_CHECK(options_.tick > Duration::zero());
+  PLEAT_CHECK(options_.budget > 0);
+  PLEAT_CHECK(options_.max_sleep > Duration::zero() &&
+              options_.max_sleep <= std::chrono::hours(24));
   wall_ahead_ = clock_.Wall().time_since_epoch() - clock_.Elapsed();
   const EngineTime before = TimeOf(engine);
   anchor_ = before == kBeginningOfTime
@@ -107,9 +104,9 @@ EngineTime DriverCore::Now() noexcept {
 }
 
 EngineTime DriverCore::RoundUp(EngineTime t) const noexcept {
-  const Duration past = t.time_since_epoch() % tick_;
+  const Duration past = t.time_since_epoch() % options_.tick;
   if (past == Duration::zero()) return t;
-  return SaturatingAdd(t, past > Duration::zero() ? tick_ - past : -past);
+  return SaturatingAdd(t, past > Duration::zero() ? options_.tick - past : -past);
 }
 
 void DriverCore::PostTurn() {
@@ -163,12 +160,12 @@ std::optional<EngineTime> DriverCore::EarliestDeadline() const noexcept {
 
 // Returns whether that was all.
 bool DriverCore::CloseDue(EngineTime now) noexcept {
-  const bool all = engine_->AdvanceLeases(LeaseTime(now), budget_);
-  if (arrival_) return engine_->Advance(now, budget_) && all;
+  const bool all = engine_->AdvanceLeases(LeaseTime(now), options_.budget);
+  if (arrival_) return engine_->Advance(now, options_.budget) && all;
   const std::optional<EngineTime> deadline = engine_->NextDeadline();
   const EngineTime watermark = engine_->now();
   if (!deadline || *deadline > watermark) return all;
-  return engine_->Advance(watermark, budget_) && all;
+  return engine_->Advance(watermark, options_.budget) && all;
 }
 
 void DriverCore::CallDue(EngineTime now) noexcept {
@@ -184,7 +181,7 @@ void DriverCore::CallDue(EngineTime now) noexcept {
 
 // When there is something to do, or to look at, as far as is known now.
 EngineTime DriverCore::NextTurn(EngineTime reading) const noexcept {
-  EngineTime next = SaturatingAdd(reading, max_sleep_);
+  EngineTime next = SaturatingAdd(reading, options_.max_sleep);
   if (const auto deadline = EarliestDeadline()) next = std::min(next, RoundUp(*deadline));
   if (!calls_.empty()) next = std::min(next, RoundUp(calls_.begin()->first));
   if (!arrival_ && engine_->NextDeadline()) {
@@ -243,8 +240,8 @@ void DriverCore::Wake() {
 
 absl::Status DriverCore::Reanchor(EngineTime confirmed) {
   const EngineTime now = Now();  // so that time does not go back behind this instant
-  absl::Status allowed =
-      CheckStep(now, clock_.Wall(), max_forward_jump_, std::max(confirmed, confirmed_));
+  absl::Status allowed = CheckStep(now, clock_.Wall(), options_.max_forward_jump,
+                                   std::max(confirmed, options_.confirmed));
   if (!allowed.ok()) return allowed;
   {
     const std::lock_guard lock(mutex_);

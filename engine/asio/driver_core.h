@@ -83,11 +83,7 @@ class DriverCore final : public EngineAlarm,
 
   const std::unique_ptr<Engine> engine_;  // a handle; the engine may go first
   const bool arrival_;
-  const Duration tick_;
-  const size_t budget_;
-  const Duration max_sleep_;
-  const Duration max_forward_jump_;
-  const EngineTime confirmed_;
+  const DriverOptions options_;
   const DriverClock& clock_;
   boost::asio::any_io_executor executor_;  // changes only in Shutdown(), when nobody uses it
 

@@ -19,7 +19,7 @@
 #include "engine/core/engine_core.h"
 #include "engine/core/parts_reader.h"
 #include "engine/core/snapshot_head.h"
-#include "engine/outbox/leases.h"
+#include "engine/outbox/acked_deliveries.h"
 #include "engine/state/blocks.h"
 
 namespace pleat::inline v0_1 {
@@ -175,7 +175,7 @@ void RestoreCore::SetNumber(const std::shared_ptr<Collection>& collection, uint3
 }
 
 absl::Status RestoreCore::Begin() {
-  if (skip_numbers_ % Leases::kRemembered != 0) {
+  if (skip_numbers_ % AckedDeliveries::kRemembered != 0) {
     return absl::InvalidArgumentError("skip_numbers: must be a multiple of 65,536");
   }
   {
@@ -347,7 +347,7 @@ absl::Status SkipNumbers(Engine& engine, uint64_t by) {
   EngineCore& core = *EngineAccess::CoreOf(engine);
   if (absl::Status unused = CheckUnused(core); !unused.ok()) return unused;
   EngineCore::Lasting lasting = core.lasting();
-  if (by % Leases::kRemembered != 0) {
+  if (by % AckedDeliveries::kRemembered != 0) {
     return absl::InvalidArgumentError("numbers to skip: must be a multiple of 65,536");
   }
   lasting.first_number += by;

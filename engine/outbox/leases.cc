@@ -170,8 +170,7 @@ Delivery Leases::LendRecord(uint32_t number, const Instant& at, Duration visibil
   visibility_timeout = std::clamp(visibility_timeout, Duration::zero(), options_.max_age);
   ++record.deliveries;
   ++deliveries_;
-  record.lease = last_lease_ + 1;
-  Remember(record.lease);
+  record.lease = acked_.Begin();
   record.last_leased = at.leases;
   record.position = at.position;
   NoteStep(TraceStep::kLent, record, at.leases, at);
@@ -219,9 +218,10 @@ Ready Leases::TakeReturned(const Instant& at) {
 
 Leases::Answer Leases::Ack(const LeaseToken& token, const Instant& at) {
   const uint32_t number = LiveRecordOf(token, at.leases);
-  uint64_t* const acked = AckedBy(token.lease);
+  uint64_t* const acked = acked_.AckedBy(token.lease);
   if (number == kNone) {
-    const bool repeated = acked != nullptr && *acked != kNotAcked && *acked == token.generation;
+    const bool repeated =
+        acked != nullptr && *acked != AckedDeliveries::kNotAcked && *acked == token.generation;
     return {repeated ? LeaseOutcome::kDone : LeaseOutcome::kStale};
   }
   const Ready emission = At(number).keyed.emission;
@@ -428,17 +428,6 @@ void Leases::CheckWhole() const {
     PLEAT_CHECK(before == nullptr || !returned.IsBefore(*before));
     before = &returned;
   });
-}
-
-// --- Acked deliveries
-
-void Leases::Remember(uint64_t lease) {
-  last_lease_ = lease;
-  if (acked_.size() < kRemembered) {
-    acked_.push_back(kNotAcked);
-  } else {
-    *AckedBy(lease) = kNotAcked;
-  }
 }
 
 }  // namespace pleat::inline v0_1

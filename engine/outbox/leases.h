@@ -43,6 +43,7 @@
 #include "engine/base/instant.h"
 #include "engine/base/page_pool.h"
 #include "engine/base/prefetch.h"
+#include "engine/outbox/acked_deliveries.h"
 #include "engine/outbox/outbox_entries.h"
 #include "engine/outbox/paged_queue.h"
 #include "engine/outbox/ready.h"
@@ -56,8 +57,6 @@ namespace pleat::inline v0_1 {
 class Leases {
  public:
   static constexpr uint32_t kNone = KeyIndex::kNone;
-  // Deliveries whose outcome is remembered, so that an Ack() can be repeated.
-  static constexpr size_t kRemembered = 65'536;
 
   // An emission, and the key in its entry, which stays there while the entry lives.
   struct Keyed {
@@ -155,7 +154,7 @@ class Leases {
                                       uint32_t partition, OutboxEntries& entries);
   bool GenerationsAreBelow(uint64_t next) const;
   // See Outbox. Deliveries of before are remembered under their own numbers.
-  void SkipAhead(uint64_t by);
+  void SkipAhead(uint64_t by) { acked_.SkipAhead(by); }
 
   // Stops the program if an invariant does not hold. O(records).
   void CheckWhole() const;
@@ -236,8 +235,6 @@ class Leases {
     uint64_t Version() const noexcept { return leases.extended_; }
   };
 
-  static constexpr uint64_t kNotAcked = UINT64_MAX;
-
   Record& At(uint32_t number) const noexcept {
     return *reinterpret_cast<Record*>(records_.hot(number));
   }
@@ -267,28 +264,12 @@ class Leases {
     trace_->NoteLease(step, record.keyed.emission, when, record.deliveries, at);
   }
   void UnlinkDead(Record& dead);
-  void Remember(uint64_t lease);
-  uint64_t* AckedBy(uint64_t lease) noexcept {
-    // Of a number that is still to come the difference is huge.
-    uint64_t since = last_lease_ - lease;
-    if (!skips_.empty()) [[unlikely]]
-      since = DeliveriesSince(lease);
-    return since < acked_.size() ? &acked_[(lease - 1) % kRemembered] : nullptr;
-  }
-  // UINT64_MAX: no delivery has this number.
-  [[gnu::cold]] uint64_t DeliveriesSince(uint64_t lease) const noexcept;
   void SaveRecord(FieldWriter& out, uint32_t number, const OutboxEntries& entries) const;
   uint32_t LoadRecord(FieldReader& in, uint32_t last, OutboxEntries& entries);
   void LoadLine(FieldReader& in, uint32_t number, OutboxEntries& entries);
   void SaveLists(FieldWriter& out) const;
   void LoadLists(FieldReader& in);
   Keyed LoadKeyed(FieldReader& in, OutboxEntries& entries);
-
-  // Numbers of leases that no delivery has: those behind `after`.
-  struct Skip {
-    uint64_t after;
-    uint64_t by;
-  };
 
   LeaseOptions options_;
   const LeaseToken origin_;
@@ -298,11 +279,7 @@ class Leases {
   Slab<> waiters_;
   PagedQueue<Returned> returned_;
   std::vector<Requeued> requeued_;
-  // For each of the latest deliveries, the first at 0, and so round: the generation that was acked,
-  // or kNotAcked.
-  std::vector<uint64_t> acked_;
-  uint64_t last_lease_ = 0;
-  std::vector<Skip> skips_;      // oldest first
+  AckedDeliveries acked_;
   uint64_t extended_ = 0;        // counts the leases that were extended
   uint32_t first_dead_ = kNone;  // the oldest
   uint32_t last_dead_ = kNone;

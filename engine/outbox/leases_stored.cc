@@ -7,18 +7,11 @@
 #include "engine/outbox/leases.h"
 
 namespace pleat::inline v0_1 {
-namespace {
-
-// Restarts whose skipped numbers are remembered, as long as their deliveries may be.
-constexpr size_t kSkipsMax = 16;
-
-}  // namespace
-
 // --- Writing
 
 void Leases::Save(FieldWriter& out, const OutboxEntries& entries) const {
   out(origin_.epoch, origin_.collection, usual_timeout_);
-  out(last_lease_, returns_, deliveries_, nacked_, ran_out_, extended_);
+  out(acked_.last(), returns_, deliveries_, nacked_, ran_out_, extended_);
   size_t records = 0;
   records_.ForEach([&](uint32_t) { ++records; });
   out.PutNumber(records);
@@ -54,10 +47,7 @@ void Leases::SaveLists(FieldWriter& out) const {
       out(number, n);
     }
   });
-  out.PutNumber(acked_.size());
-  for (const uint64_t generation : acked_) out.PutNumber(generation + 1);  // kNotAcked: 0
-  out.PutNumber(skips_.size());
-  for (const Skip& skip : skips_) out(skip.after, skip.by);
+  acked_.Save(out);
 }
 
 // --- Reading
@@ -69,8 +59,8 @@ std::unique_ptr<Leases> Leases::Load(FieldReader& in, PagePool& pool, const Leas
   Duration usual_timeout{};
   in(origin.epoch, origin.collection, usual_timeout);
   auto leases = std::make_unique<Leases>(pool, options, origin, usual_timeout);
-  in(leases->last_lease_, leases->returns_, leases->deliveries_, leases->nacked_, leases->ran_out_,
-     leases->extended_);
+  leases->acked_.LoadLast(in);
+  in(leases->returns_, leases->deliveries_, leases->nacked_, leases->ran_out_, leases->extended_);
   uint32_t last = kNone;
   for (uint64_t left = in.Number(); left > 0 && in.ok(); --left) {
     last = leases->LoadRecord(in, last, entries);
@@ -105,7 +95,8 @@ uint32_t Leases::LoadRecord(FieldReader& in, uint32_t last, OutboxEntries& entri
   const bool ascends = last == kNone || number > last;
   const bool never_out = read.state == State::kRequeued;
   if (!in.Expect(ascends && records_.HasPlace(number) && read.fresh == never_out &&
-                 read.lease <= last_lease_ && read.keyed.emission.generation != kNotAcked)) {
+                 read.lease <= acked_.last() &&
+                 read.keyed.emission.generation != AckedDeliveries::kNotAcked)) {
     return kNone;
   }
   records_.NewAt(number);
@@ -182,26 +173,7 @@ void Leases::LoadLists(FieldReader& in) {
     ahead.last_letter = letter;
     last_head = head;
   }
-  const size_t remembered = in.Count();
-  if (!in.Expect(remembered <= last_lease_ &&
-                 (remembered == kRemembered || remembered == last_lease_ % kRemembered))) {
-    return;
-  }
-  acked_.reserve(remembered);
-  for (size_t i = 0; i < remembered; ++i) acked_.push_back(in.Number() - 1);
-  const size_t skips = in.Count();
-  if (!in.Expect(skips <= kSkipsMax)) return;
-  uint64_t from = 0;
-  for (size_t i = 0; i < skips; ++i) {
-    Skip skip{};
-    in(skip.after, skip.by);
-    if (!in.Expect(skip.after >= from && skip.by <= last_lease_ &&
-                   skip.after <= last_lease_ - skip.by && skip.by % kRemembered == 0)) {
-      return;
-    }
-    from = skip.after + skip.by;
-    skips_.push_back(skip);
-  }
+  acked_.Load(in);
 }
 
 bool Leases::GenerationsAreBelow(uint64_t next) const {
@@ -215,32 +187,6 @@ bool Leases::GenerationsAreBelow(uint64_t next) const {
     }
   });
   return all;
-}
-
-// --- Numbers that were skipped
-
-void Leases::SkipAhead(uint64_t by) {
-  PLEAT_CHECK(by % kRemembered == 0);
-  if (skips_.size() == kSkipsMax) {
-    acked_.clear();  // of deliveries as long ago as that many restarts
-    skips_.clear();
-    last_lease_ = (last_lease_ + kRemembered - 1) / kRemembered * kRemembered;
-  }
-  if (last_lease_ > 0 && !acked_.empty()) skips_.push_back({.after = last_lease_, .by = by});
-  last_lease_ += by;
-}
-
-uint64_t Leases::DeliveriesSince(uint64_t lease) const noexcept {
-  if (lease > last_lease_) return UINT64_MAX;
-  uint64_t since = last_lease_ - lease;
-  for (const Skip& skip : skips_) {
-    if (lease <= skip.after) {
-      since -= skip.by;
-    } else if (lease - skip.after <= skip.by) {
-      return UINT64_MAX;
-    }
-  }
-  return since;
 }
 
 }  // namespace pleat::inline v0_1

@@ -245,7 +245,7 @@ class Outbox {
   }
   void Load(FieldReader& in, const Instant& at);
   // Numbers of emissions and leases go on `by` further: whatever was handed out after the saving,
-  // and is forgotten, had numbers of its own. REQUIRES: a multiple of Leases::kRemembered.
+  // and is forgotten, had numbers of its own. REQUIRES: a multiple of AckedDeliveries::kRemembered.
   void SkipAhead(uint64_t by, const Instant& at);
 
   // Stops the program if an invariant does not hold. O(emissions).

@@ -90,7 +90,7 @@ void Outbox::Load(FieldReader& in, const Instant&) {
     leases_->SetTrace(trace_);
   } else {
     in(leases_before_);
-    in.Expect(leases_before_ % Leases::kRemembered == 0);
+    in.Expect(leases_before_ % AckedDeliveries::kRemembered == 0);
   }
   if (!in.ok()) return;
   if (leases_ != nullptr) in.Expect(leases_->GenerationsAreBelow(next_generation_));

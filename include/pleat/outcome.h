@@ -1,7 +1,7 @@
 // The answers of calls that are made for every event, and the reasons of emissions. Small values:
 // no strings, no allocation.
 //
-// Every kind of collection has an enumeration of its own, so that a switch knows all answers. Answers
+// Every kind of collection has an enumeration of its own, so that a switch knows all answers. Those
 // that two kinds have in common have the same name and the same number in both:
 //
 //   kAdded 0  kRefreshed 1  kUpdated 2  kUnchanged 3  kCorrected 2  kDuplicate 4  kConflict 5

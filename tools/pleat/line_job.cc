@@ -78,7 +78,7 @@ int LineJob::Run() {
 absl::Status LineJob::OpenAll() {
   if (absl::Status opened = Open(); !opened.ok()) return opened;
   if (absl::Status meant = CheckNotForgotten(); !meant.ok()) return meant;
-  earlier_ = tally().lines;
+  before_ = tally();
   for (const std::string& input : options_.inputs) {
     if (absl::Status readable = CheckReadable(input); !readable.ok()) return readable;
   }
@@ -144,14 +144,13 @@ void LineJob::ReadInputs() {
 }
 
 void LineJob::ReadInput(const std::string& path, BlockQueue& blocks) {
-  input_name_ = Printable(InputName(path));
-  last_invalid_ = 0;
+  input_ = Input();
+  input_.name = Printable(InputName(path));
   const absl::StatusOr<InputStart> start = BeginInput(path);
   if (!start.ok()) return StopFor(start.status());
   if (start->skipped) return;
-  lines_before_ = start->lines;
-  input_bytes_ = start->bytes;
-  ahead_.reset();
+  input_.lines_before = start->lines;
+  input_.bytes = start->bytes;
   // Its first bytes are waited for.
   if (path == "-" && isatty(STDIN_FILENO) != 0 && !options_.quiet_summary) {
     Say("reads lines from the terminal, up to Ctrl-D");
@@ -201,31 +200,31 @@ void LineJob::ReadBlocks(const std::string& path, BlockQueue& blocks, bool live)
 // comes in pieces, and what is written of one to --invalid cannot be taken back: so a second reader looks
 // ahead, over each byte once.
 absl::StatusOr<bool> LineJob::LongLineEnds(const std::string& path) {
-  if (!ahead_) {
+  if (!input_.ahead) {
     // Standard input stays where the first reader is.
     absl::StatusOr<OpenedInput> opened =
-        OpenInput(path == "-" ? "/proc/self/fd/0" : path, *this, looked_at_);
+        OpenInput(path == "-" ? "/proc/self/fd/0" : path, *this, looked_at_.read);
     // Where standard input cannot be opened again, its long lines are taken as they come.
     if (!opened.ok() && path == "-") return true;
     if (!opened.ok()) return opened.status();
     if (absl::Status same = CheckOpened(opened->info); !same.ok()) return same;
-    ahead_.emplace(std::move(opened->source));
-    ahead_bytes_ = 0;
+    input_.ahead.emplace(std::move(opened->source));
+    input_.ahead_bytes = 0;
   }
   TextDigest nobodys;
-  while (ahead_bytes_ < input_bytes_) {
+  while (input_.ahead_bytes < input_.bytes) {
     if (Interrupted()) return false;
     const absl::StatusOr<uint64_t> past =
-        ahead_->Skip(std::min(input_bytes_ - ahead_bytes_, kBytesAhead), nobodys);
+        input_.ahead->Skip(std::min(input_.bytes - input_.ahead_bytes, kBytesAhead), nobodys);
     if (!past.ok()) return past.status();
     if (*past == 0) return false;
-    ahead_bytes_ += *past;
+    input_.ahead_bytes += *past;
   }
   while (!Interrupted()) {
     bool ends = false;
-    const absl::StatusOr<uint64_t> past = ahead_->SkipLine(kBytesAhead, ends);
+    const absl::StatusOr<uint64_t> past = input_.ahead->SkipLine(kBytesAhead, ends);
     if (!past.ok()) return past.status();
-    ahead_bytes_ += *past;
+    input_.ahead_bytes += *past;
     if (ends || *past < kBytesAhead) return ends;
   }
   return false;
@@ -247,11 +246,11 @@ absl::StatusOr<bool> LineJob::OpenAt(const InputStart& start, const std::string&
   absl::StatusOr<OpenedInput> opened = OpenInput(path, *this, read_);
   if (!opened.ok()) return opened.status();
   if (absl::Status same = CheckOpened(opened->info); !same.ok()) return same;
-  line_map_ = options_.input == InputFormat::kNdjson ? nullptr : std::make_unique<LineMap>();
-  if (line_map_ != nullptr) line_map_->ForgetBefore(start.lines + 1);
+  input_.line_map = options_.input == InputFormat::kNdjson ? nullptr : std::make_unique<LineMap>();
+  if (input_.line_map != nullptr) input_.line_map->ForgetBefore(start.lines + 1);
   const bool live = opened->live;
   const UnfinishedEnd end = live ? UnfinishedEnd::kTaken : EndOfFile(/*interrupted=*/false);
-  LineReader reader = Lines(*std::move(opened), path, line_map_.get(), end);
+  LineReader reader = Lines(*std::move(opened), path, input_.line_map.get(), end);
   if (start.bytes == 0) {
     StartInput();
   } else if (absl::Status past = ReadPast(reader); !past.ok()) {
@@ -273,10 +272,10 @@ LineReader LineJob::Lines(OpenedInput opened, const std::string& path, LineMap* 
 }
 
 absl::StatusOr<LineReader> LineJob::OpenToLook(const std::string& path, UnfinishedEnd end) {
-  absl::StatusOr<OpenedInput> opened = OpenInput(path, *this, looked_at_);
+  absl::StatusOr<OpenedInput> opened = OpenInput(path, *this, looked_at_.read);
   if (!opened.ok()) return opened.status();
-  looked_at_lines_.ForgetBefore(UINT64_MAX);
-  return Lines(*std::move(opened), path, &looked_at_lines_, end);
+  looked_at_.lines.ForgetBefore(UINT64_MAX);
+  return Lines(*std::move(opened), path, &looked_at_.lines, end);
 }
 
 void LineJob::TakeBlock(BlockQueue::Block& block) {
@@ -291,15 +290,15 @@ void LineJob::TakeBlock(BlockQueue::Block& block) {
     const uint64_t lines = block.lines.front()->left();
     if (first_line_.empty()) KeepFirstLine(block.text);
     TakeLines(block.lines);
-    lines_before_ += lines;
+    input_.lines_before += lines;
     Took({block.kind, block.text, block.unfinished}, lines);
   } else {
     TakeLongPiece(block.kind, block.text);
     Took({block.kind, block.text}, block.kind == LineBlock::Kind::kLongBegin ? 1 : 0);
   }
-  if (line_map_ != nullptr) line_map_->ForgetBefore(lines_before_ + 1);
+  if (input_.line_map != nullptr) input_.line_map->ForgetBefore(input_.lines_before + 1);
   if (holds_back_ && AnyUsable(NewLines())) GoOn();
-  input_bytes_ += block.text.size();
+  input_.bytes += block.text.size();
   bytes_since_hand_out_ += block.text.size();
   if (bytes_since_hand_out_ < kBytesPerHandOut) return;
   bytes_since_hand_out_ = 0;
@@ -318,9 +317,9 @@ void LineJob::KeepFirstLine(std::string_view lines) {
 // length.
 void LineJob::TakeLongPiece(LineBlock::Kind kind, std::string_view text) {
   if (kind == LineBlock::Kind::kLongBegin) {
-    unusable_.Add(input_name_, text);
+    unusable_.Add(input_.name, text);
     SayInvalid(0, TakeLongLine(text.substr(0, kLineBytesShown)).reason);
-    ++lines_before_;
+    ++input_.lines_before;
   }
   if (invalid_ == nullptr) return;
   StopFor(invalid_->Append(text));
@@ -335,17 +334,17 @@ void LineJob::NoteUnusual(const UnusualLine& line) {
   }
   if (line.result.kind != LineResult::Kind::kInvalid) return;
   std::optional<RefusedRecord> refused;
-  if (line_map_ != nullptr) refused = ReadRefused(line.text);
+  if (input_.line_map != nullptr) refused = ReadRefused(line.text);
   std::string reason(refused ? std::string_view(refused->reason) : line.result.reason);
   if (const OptionPath* const about = line.result.about; about != nullptr && !refused) {
     const std::string help = unusable_.AddMissing(*about, reason, line.text);
     if (!help.empty()) reason += "; " + help;
   }
   SayInvalid(line.index, reason);
-  const uint64_t number = lines_before_ + line.index + 1;
-  if (std::exchange(last_invalid_, number) == number) return;
+  const uint64_t number = input_.lines_before + line.index + 1;
+  if (std::exchange(input_.last_invalid, number) == number) return;
   if (refused) return AppendLine(invalid_.get(), refused->record);
-  unusable_.Add(input_name_, line.text);
+  unusable_.Add(input_.name, line.text);
   AppendLine(invalid_.get(), line.text);
 }
 
@@ -401,9 +400,9 @@ bool LineJob::AwaitInput(int fd) {
 
 LineCounts LineJob::NewLines() const {
   LineCounts lines = tally().lines;
-  lines.lines -= earlier_.lines;
-  lines.events -= earlier_.events;
-  lines.excluded -= earlier_.excluded;
+  lines.lines -= before_.lines.lines;
+  lines.events -= before_.lines.events;
+  lines.excluded -= before_.lines.excluded;
   return lines;
 }
 
@@ -417,7 +416,7 @@ bool LineJob::changes_nothing() const {
 }
 
 bool LineJob::unusable() const {
-  return no_line_usable() && failure_.empty() && stop_ != Stop::kNoUnit;
+  return no_line_usable() && failure_.said.empty() && stop_ != Stop::kNoUnit;
 }
 
 void LineJob::SayWhyUnusable() {
@@ -434,11 +433,11 @@ void LineJob::SayAdvice(std::span<const OptionPath> absent, const StampCounts& s
 }
 
 int LineJob::ExitCode() const {
-  if (!failure_.empty() || stop_ == Stop::kInvalidLine) return kExitFailed;
+  if (!failure_.said.empty() || stop_ == Stop::kInvalidLine) return kExitFailed;
   if (stop_ == Stop::kNoUnit) return kExitUsage;
   if (stop_ == Stop::kReaderGone) return kExitDone;
   if (stop_ == Stop::kInterrupted) return kExitSignal + StopSignal();
-  if (fails_at_end_) return kExitFailed;
+  if (failure_.at_end) return kExitFailed;
   const Tally total = tally();
   const bool invalid = options_.strict && total.lines.invalid > 0;
   return unusable() || total.lost_events || invalid ? kExitFailed : kExitDone;
@@ -452,7 +451,7 @@ void LineJob::StopFor(const absl::Status& status) {
   }
   // A full disk is met again by everything that is still written to it: say it once.
   const std::string message(status.message());
-  if (std::exchange(failure_, message) != message) Say(message);
+  if (std::exchange(failure_.said, message) != message) Say(message);
   if (complete()) stop_ = Stop::kFailed;
 }
 
@@ -466,9 +465,9 @@ void LineJob::Say(std::string_view text) {
 }
 
 void LineJob::SayOf(size_t line_index, std::string_view text) {
-  uint64_t number = lines_before_ + line_index + 1;
-  if (line_map_ != nullptr) number = line_map_->InputLineOf(number);
-  SayPlain(input_name_ + ":" + std::to_string(number) + ": " + std::string(text));
+  uint64_t number = input_.lines_before + line_index + 1;
+  if (input_.line_map != nullptr) number = input_.line_map->InputLineOf(number);
+  SayPlain(input_.name + ":" + std::to_string(number) + ": " + std::string(text));
 }
 
 void LineJob::SayHidden(const Few& few, std::string_view what) {

@@ -177,7 +177,7 @@ class LineJob : private InputWaiter {
   bool interrupted() const { return stop_ == Stop::kInterrupted || stop_ == Stop::kLeftOff; }
   bool reader_gone() const { return stop_ == Stop::kReaderGone; }
   // The run goes on, and ends with exit code 1.
-  void FailAtEnd() { fails_at_end_ = true; }
+  void FailAtEnd() { failure_.at_end = true; }
   // Behind the summary: what the user may have meant otherwise. `absent`: paths that no line has.
   void SayAdvice(std::span<const OptionPath> absent, const StampCounts& stamps);
   // Whether this run had lines, and none was an event or excluded.
@@ -224,6 +224,26 @@ class LineJob : private InputWaiter {
     kReaderGone
   };
 
+  // The input that is being read.
+  struct Input {
+    std::string name;
+    std::unique_ptr<LineMap> line_map;  // null if the lines are JSON as they come
+    uint64_t bytes = 0;                 // of the lines that were taken
+    uint64_t lines_before = 0;          // the block under way
+    uint64_t last_invalid = 0;          // its number
+    std::optional<LineReader> ahead;    // finds the ends of long lines,
+    uint64_t ahead_bytes = 0;           // and has read past so many bytes
+  };
+  struct Failure {
+    std::string said;     // to read or to write
+    bool at_end = false;  // the run goes on to its end, with exit code 1
+  };
+  // What was read to look at inputs. Nobody asks for it.
+  struct LookedAt {
+    ReadCount read;
+    LineMap lines;
+  };
+
   absl::Status OpenAll();
   absl::Status CheckNotForgotten() const;
   absl::Status OpenOutputs();
@@ -260,21 +280,12 @@ class LineJob : private InputWaiter {
   std::unique_ptr<OutputFile> output_;
   std::unique_ptr<OutputFile> invalid_;
   std::vector<OutputFile*> streams_;
-  LineCounts earlier_;  // of the runs that this one goes on with
   bool holds_back_ = true;
 
   Stop stop_ = Stop::kEndOfInput;
-  bool fails_at_end_ = false;
-  std::string failure_;  // to read or to write; already said
-  std::string input_name_;
-  std::unique_ptr<LineMap> line_map_;  // of this input; null if its lines are JSON as they come
-  uint64_t input_bytes_ = 0;           // of the lines of this input that were taken
-  std::optional<LineReader> ahead_;    // of this input, to find the ends of long lines
-  uint64_t ahead_bytes_ = 0;           // that it has read past
-  ReadCount looked_at_;                // by OpenToLook(),
-  LineMap looked_at_lines_;            // and these are not asked for
-  uint64_t lines_before_ = 0;          // of this input, before the block under way
-  uint64_t last_invalid_ = 0;          // its number
+  Failure failure_;
+  Input input_;
+  LookedAt looked_at_;
   EngineTime arrival_ = kBeginningOfTime;
   size_t bytes_since_hand_out_ = 0;
   Few invalid_lines_;
