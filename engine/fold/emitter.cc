@@ -211,7 +211,7 @@ bool Emitter::EndNext(size_t most, const Instant& at) {
 
 void Emitter::FinishClosing(const Instant& at) {
   CloseNext(SIZE_MAX, at);
-  if (closing_) groups_.UnindexAndDisarmAll();
+  if (closing_) groups_.BeginDeadlinesAnew();
   closing_ = false;
   ++changes_;
 }

@@ -286,12 +286,6 @@ Deadlines::Found GroupTable::Peek(EngineTime now, uint64_t version, Budget& budg
   return table_.Peek(now, budget, due);
 }
 
-void GroupTable::UnindexAndDisarmAll() {
-  if (images_ != nullptr) ForEachArmed([this](uint32_t number) { KeepImage(number); });
-  ++unindexed_;
-  table_.UnindexAndDisarmAll();
-}
-
 // --- Other periods
 
 void GroupTable::DecideOvertaken() {

@@ -361,8 +361,8 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
   // Files an entry that has ended among the deadlines that are older and not applied yet.
   void File(const Due& due) { table_.File(due); }
   size_t stale_deadlines() const noexcept { return table_.stale(); }
-  // For closing all groups at once: none is indexed or armed any more.
-  void UnindexAndDisarmAll();
+  // After Next() has given out all groups, up to the end of time.
+  void BeginDeadlinesAnew() { table_.BeginDeadlinesAnew(); }
 
   // --- Other periods
 

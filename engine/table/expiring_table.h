@@ -338,19 +338,11 @@ class ExpiringTable {
 
   size_t stale() const noexcept { return deadlines_.stale(); }
 
-  // Unindexes and disarms all entries and drops what was filed. O(entries).
-  void UnindexAndDisarmAll() {
-    if constexpr (kMovesEarlier) FreeTickets();
-    index_.Clear();
+  // Deadlines begin anew, after Next() has given out all of them, up to the end of time. Else each
+  // later one would lie before what was given out.
+  void BeginDeadlinesAnew() {
+    PLEAT_CHECK(deadlines_.empty());
     deadlines_.Clear();
-    ++changes_;
-    slab_.ForEach([this](uint32_t number) {
-      Cold& bits = cold(number);
-      const bool waited = !bits.taken && IsReferred(bits);
-      bits.indexed = bits.armed = bits.referred = 0;
-      if constexpr (kCalls) bits.called = 0;
-      if (waited) slab_.Free(number);
-    });
   }
 
   // Arms every armed entry anew, after their deadlines have moved earlier or lie another `usual_life`
@@ -522,12 +514,6 @@ class ExpiringTable {
     uint32_t& reference = cold(number).reference;
     if (reference != kNone && IsTicket(reference)) TicketAt(reference).number = kNone;
     reference = kNone;
-  }
-  void FreeTickets() {
-    deadlines_.ForEachReference([this](uint32_t reference, EngineTime) {
-      if (IsTicket(reference)) tickets_.Free(reference & ~kMarkBit);
-    });
-    slab_.ForEach([this](uint32_t number) { cold(number).reference = kNone; });
   }
 
   // What every lookup reads comes first.

@@ -155,18 +155,19 @@ TYPED_TEST(ExpiringTableFixture, AnEntryWithoutADeadlineLeavesItsNumberAtOnce) {
   EXPECT_EQ(owner.New(8, kStart), number);
 }
 
-TYPED_TEST(ExpiringTableFixture, UnindexesAndDisarmsAll) {
+TYPED_TEST(ExpiringTableFixture, BeginsDeadlinesAnewOnceAllWereGivenOut) {
   auto& owner = this->owner_;
-  const uint32_t stays = owner.Open(7, kStart);
-  const uint32_t gone = owner.Open(8, kStart);
+  owner.Open(7, kNever, 1);
+  owner.table.Unindex(owner.Open(8, kStart + 1s, 2));  // overtaken
+  const uint32_t gone = owner.Open(9, kStart);
   owner.table.Unindex(gone);
   owner.table.Free(gone);
-  owner.table.UnindexAndDisarmAll();
+  EXPECT_DEATH(owner.table.BeginDeadlinesAnew(), "check failed.*empty");
+  EXPECT_EQ(owner.Take(kNever), (Given{{kStart + 1s, 2}, {kNever, 1}}));
+  owner.table.BeginDeadlinesAnew();
   owner.table.CheckWhole();
-  EXPECT_EQ(owner.Find(7), KeyIndex::kNone);
-  EXPECT_EQ(owner.Take(kEndOfTime), Given{});
-  EXPECT_TRUE(owner.table.Holds(stays));
-  EXPECT_EQ(owner.New(9, kStart), gone);
+  owner.Open(7, kStart, 3);
+  EXPECT_EQ(owner.Take(kStart), (Given{{kStart, 3}}));
 }
 
 TYPED_TEST(ExpiringTableFixture, LeavesAConstantShareOfStaleReferences) {
@@ -387,7 +388,7 @@ class Episode {
       case 2: return Overtake(it);
       case 3: return End(it);
       case 4: return Drop(it);
-      case 5: return Below(50) == 0 ? DisarmAll() : Open();
+      case 5: return Below(50) == 0 ? GiveOutAll() : Open();
       default: return Advance(SomeWhile(), Budget(Below(20)));
     }
   }
@@ -461,11 +462,12 @@ class Episode {
     owner_.table.Free(number);
     expected_.erase(it);
   }
-  void DisarmAll() {
-    owner_.table.UnindexAndDisarmAll();
-    for (const auto& [place, entry] : expected_) owner_.table.Free(entry.number);
-    expected_.clear();
-    calls_.clear();
+  // Then time goes on from where it was.
+  void GiveOutAll() {
+    const EngineTime now = std::exchange(now_, kNever);
+    Advance(Duration(0), Budget());
+    now_ = now;
+    owner_.table.BeginDeadlinesAnew();
   }
 
   void Advance(Duration by, Budget budget) {
