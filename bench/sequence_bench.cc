@@ -38,7 +38,10 @@ class Members {
   }
 
   const std::vector<uint32_t>& numbers() const { return numbers_; }
-  Member& at(uint32_t number) const { return *reinterpret_cast<Member*>(slab_.hot(number)); }
+  const Member& at(uint32_t number) const {
+    return *reinterpret_cast<const Member*>(slab_.hot(number));
+  }
+  Member& at(uint32_t number) { return *reinterpret_cast<Member*>(slab_.hot(number)); }
 
   const SequenceKey& KeyOf(uint32_t number) const { return at(number).key; }
   uint32_t& PlaceOf(uint32_t number) { return at(number).place; }

@@ -68,7 +68,7 @@ class OutboxCollection::Heads {
   explicit Heads(size_t room) : memory_(room), order_(room), heap_(order_.data()) {}
 
   bool empty() const noexcept { return size_ == 0; }
-  Head& top() const noexcept { return *heap_[0]; }
+  Head& top() noexcept { return *heap_[0]; }
   void Clear() noexcept { size_ = 0; }
   // Behind the last one call Order().
   void Add(const Head& head) noexcept {

@@ -61,9 +61,10 @@ class Ghosts {
   };
   static_assert(kBytes == sizeof(Entry) + 14);  // a share of the index
 
-  Entry& At(uint32_t number) const noexcept {
-    return *reinterpret_cast<Entry*>(entries_.hot(number));
+  const Entry& At(uint32_t number) const noexcept {
+    return *reinterpret_cast<const Entry*>(entries_.hot(number));
   }
+  Entry& At(uint32_t number) noexcept { return *reinterpret_cast<Entry*>(entries_.hot(number)); }
   uint32_t Find(uint64_t hash) const {
     return index_.Find(hash, [&](uint32_t number) { return At(number).hash == hash; });
   }

@@ -89,7 +89,7 @@ bool GroupTable::NeedsClosingTime(const FolderOptions& options, const StateOps& 
 
 GroupTable::~GroupTable() {
   table_.ForEach([this](uint32_t number) {
-    ops_.destroy(ops_.context, StateOf(EntryAt(number)));
+    ops_.destroy(ops_.context, StateOf(EntryToChange(number)));
     keys_.Release(at(number).key);
   });
 }

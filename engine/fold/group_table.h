@@ -77,7 +77,7 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
   const void* StateOf(const Group& group) const noexcept {
     return reinterpret_cast<const std::byte*>(&group) + state_offset_;
   }
-  void* StateOf(Group& group) const noexcept {
+  void* StateOf(Group& group) noexcept {
     return reinterpret_cast<std::byte*>(&group) + state_offset_;
   }
   bool has_extra() const noexcept { return has_extra_; }
@@ -313,10 +313,9 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
   }
   bool SaveNext(FieldWriter& out);
   void EndSave() noexcept {
-    images_ = nullptr;
+    ChangeByRule::EndSave();
     folds_touch_more_ = two_lines_;
   }
-  bool saving() const noexcept { return images_ != nullptr; }
   void LoadArmed(FieldReader& in, const HashKey& hash_key);
 
   // --- Deadlines
@@ -328,7 +327,7 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
     version_ = version;
     const Deadlines::Found found = table_.Next(now, budget, due);
     if (found == Deadlines::Found::kDue && !due.is_filed() && !IsKept(due.number)) [[unlikely]]
-      KeepImage(due.number, /*armed=*/true);  // as until now
+      KeepArmed(due.number);  // as it was until now
     return found;
   }
   // Finds the same, and leaves it where it is.
@@ -467,25 +466,24 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
   };
   using Table = ExpiringTable<Entries, Cold>;
 
-  // For the rule. What keeps the image of an armed entry comes before what disarms it.
+  // For the rule. An entry without a deadline has no image; so that of an armed one is kept before
+  // the entry is disarmed.
   friend class ChangeByRule<GroupTable, Group>;
-  Group& EntryAt(uint32_t number) const noexcept {
-    return *reinterpret_cast<Group*>(table_.hot(number));
+  const Group& EntryAt(uint32_t number) const noexcept {
+    return *reinterpret_cast<const Group*>(table_.hot(number));
   }
-  void KeepImage(uint32_t number) {
-    if (!IsKept(number)) [[unlikely]]
-      KeepImage(number, table_.cold(number).armed != 0);
+  void KeepImageNow(uint32_t number) {
+    if (images_->Has(number)) return;
+    table_.cold(number).armed ? KeepArmed(number) : images_->KeepNothing(number);
   }
   bool MayChange(uint32_t number) const noexcept {
     return IsKept(number) || !table_.cold(number).armed;
   }
-  bool IsKept(uint32_t number) const noexcept { return images_ == nullptr || images_->Has(number); }
   void SaveArmed(FieldWriter& out, uint32_t number) const;
   size_t BytesOf(size_t groups, size_t key_bytes) const noexcept {
     return groups * (entry_bytes_ + KeyArena::BytesForLength(key_bytes));
   }
-  // `armed`: whether the entry had a deadline until now; without one it has no image.
-  [[gnu::cold]] void KeepImage(uint32_t number, bool armed);
+  [[gnu::cold]] void KeepArmed(uint32_t number);
   uint32_t NewEntry(const Cold& cold);
   // Find() where several keys have the same tag.
   Entry FindAmong(const PackedKey& key, uint64_t hash) const;
@@ -543,9 +541,8 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
   const size_t state_offset_;
   size_t bytes_ = 0;  // without those that states own
   size_t heap_bytes_ = 0;
-  uint32_t unindexed_ = 0;               // counts the groups that left the index
-  std::unique_ptr<PlaceImages> images_;  // null: no snapshot is being taken
-  const Duration other_life_;            // of partials and closing times
+  uint32_t unindexed_ = 0;     // counts the groups that left the index
+  const Duration other_life_;  // of partials and closing times
   Table table_;
 
   const Duration partial_every_;
@@ -568,8 +565,7 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
 
 inline uint32_t GroupTable::NewEntry(const Cold& cold) {
   const uint32_t number = table_.New(cold);
-  if (!IsKept(number)) [[unlikely]]
-    KeepImage(number, /*armed=*/false);
+  KeepNothing(number);
   return number;
 }
 

@@ -134,10 +134,8 @@ void GroupTable::SaveArmed(FieldWriter& out, uint32_t number) const {
   SaveEntry(out, number);
 }
 
-void GroupTable::KeepImage(uint32_t number, bool armed) {
-  images_->Keep(number, [&](FieldWriter& out) {
-    if (armed) SaveArmed(out, number);
-  });
+void GroupTable::KeepArmed(uint32_t number) {
+  images_->Keep(number, [&](FieldWriter& out) { SaveArmed(out, number); });
 }
 
 bool GroupTable::SaveNext(FieldWriter& out) {

@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <pleat/any_live_set.h>
@@ -141,14 +142,20 @@ class ChangeLog {
   };
 
   size_t SlotOf(uint64_t number) const noexcept { return static_cast<size_t>(number % max_); }
-  Entry& EntryAt(uint64_t number) const noexcept {
+  const Entry& EntryAt(uint64_t number) const noexcept {
     PLEAT_DCHECK(first_ <= number && number <= next_);
     const size_t slot = SlotOf(number);
     return blocks_[slot / kBlockEntries]->entries[slot % kBlockEntries];
   }
-  std::byte* PayloadAt(uint64_t number) const noexcept {
+  Entry& EntryAt(uint64_t number) noexcept {
+    return const_cast<Entry&>(std::as_const(*this).EntryAt(number));
+  }
+  const std::byte* PayloadAt(uint64_t number) const noexcept {
     const size_t slot = SlotOf(number);
     return blocks_[slot / kBlockEntries]->payloads.get() + slot % kBlockEntries * ops_.size;
+  }
+  std::byte* PayloadAt(uint64_t number) noexcept {
+    return const_cast<std::byte*>(std::as_const(*this).PayloadAt(number));
   }
   void Drop(uint64_t number);
   std::string_view SeriesOf(uint64_t number) const noexcept {

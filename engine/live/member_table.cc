@@ -16,7 +16,7 @@ constexpr uint8_t kHasVersion = 4;
 
 MemberTable::~MemberTable() {
   members_.ForEach([this](uint32_t number) {
-    if (Holds(number)) Abandon(EntryAt(number));
+    if (Holds(number)) Abandon(EntryToChange(number));
   });
 }
 
@@ -38,8 +38,7 @@ uint32_t MemberTable::Add(const MemberRef& ref, uint32_t series, EngineTime stam
 uint32_t MemberTable::Place(const MemberRef& ref, uint32_t series, const SequenceKey& key) {
   const bool is_long = ref.tag == PackedId::kLong;
   const uint32_t number = members_.Allocate();
-  if (saving_ != nullptr) [[unlikely]]
-    saving_->KeepNothing(number);
+  KeepNothing(number);
   ::new (members_.hot(number))
       Member{.stamp = key.time,
              .position = key.position % Member::kPositions,
@@ -102,17 +101,17 @@ void MemberTable::AddExtra(Member& member) {
 // --- Saved: the owner; id, key, a byte of bits, TTL and version if there are any, payload
 
 void MemberTable::KeepImageNow(uint32_t number) {
-  if (saving_->Has(number)) return;
-  saving_->Keep(number, OwnerOf(number),
-                [&](FieldWriter& out) { Save(number, saving_->keys(), out); });
+  if (images_->Has(number)) return;
+  images_->Keep(number, OwnerOf(number),
+                [&](FieldWriter& out) { Save(number, images_->keys(), out); });
 }
 
 bool MemberTable::SaveNext(FieldWriter& out, const PlaceNumbers& owners) {
-  if (saving_->at_end()) return false;
-  saving_->SaveStrip(
+  if (images_->at_end()) return false;
+  images_->SaveStrip(
       out, &owners,
       [this](uint32_t number) { return Holds(number) ? OwnerOf(number) : TableSaving::kNoEntry; },
-      [&](uint32_t number) { Save(number, saving_->keys(), out); });
+      [&](uint32_t number) { Save(number, images_->keys(), out); });
   return true;
 }
 

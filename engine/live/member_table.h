@@ -53,7 +53,7 @@ struct MemberRef {
         hash(HashOf(key, series_hash, hash_key)) {}
 };
 
-class MemberTable : public ChangeByRule<MemberTable, Member> {
+class MemberTable : public ChangeByRule<MemberTable, Member, TableSaving> {
  public:
   static constexpr uint32_t kNone = KeyIndex::kNone;
 
@@ -163,12 +163,11 @@ class MemberTable : public ChangeByRule<MemberTable, Member> {
   // Book::BeginSave(). Each begins with the number of its owner, which `owners` tells. SaveNext()
   // returns whether there was a strip to write.
   void BeginSave(const StoredKeys& keys) {
-    saving_ = std::make_unique<TableSaving>(members_.end(), keys);
+    images_ = std::make_unique<TableSaving>(members_.end(), keys);
   }
   bool SaveNext(FieldWriter& out, const PlaceNumbers& owners);
-  void EndSave() noexcept { saving_ = nullptr; }
   // REQUIRES: all were written, and EndSave() was not called.
-  const PlaceNumbers& numbers() const noexcept { return saving_->numbers(); }
+  const PlaceNumbers& numbers() const noexcept { return images_->numbers(); }
 
   // Adds a member as it was saved, behind the owner; kNone if that cannot be. Where only the payload
   // fails there is a member. REQUIRES: as Add(); `series_hash` is what SeriesHash tells.
@@ -177,12 +176,12 @@ class MemberTable : public ChangeByRule<MemberTable, Member> {
   // --- For the sequences: in no image
 
   uint32_t& place(uint32_t number) noexcept {
-    Member& member = EntryAt(number);
+    Member& member = EntryToChange(number);
     return member.has_extra ? ExtraOf(member).place : member.place;
   }
   // REQUIRES: the member has a TTL of its own.
   uint32_t& place_by_deadline(uint32_t number) noexcept {
-    return ExtraOf(EntryAt(number)).place_by_deadline;
+    return ExtraOf(EntryToChange(number)).place_by_deadline;
   }
 
   // --- Bytes
@@ -200,16 +199,9 @@ class MemberTable : public ChangeByRule<MemberTable, Member> {
  private:
   static constexpr size_t kExtraBytes = sizeof(MemberExtra);
   // For the rule.
-  friend class ChangeByRule<MemberTable, Member>;
-  Member& EntryAt(uint32_t number) const noexcept {
-    return *reinterpret_cast<Member*>(members_.hot(number));
-  }
-  void KeepImage(uint32_t number) {
-    if (saving_ != nullptr) [[unlikely]]
-      KeepImageNow(number);
-  }
-  bool MayChange(uint32_t number) const noexcept {
-    return saving_ == nullptr || saving_->Has(number);
+  friend class ChangeByRule<MemberTable, Member, TableSaving>;
+  const Member& EntryAt(uint32_t number) const noexcept {
+    return *reinterpret_cast<const Member*>(members_.hot(number));
   }
   // Whether a member lives there. A place that is free again says that its series is kNone.
   bool Holds(uint32_t number) const noexcept {
@@ -236,7 +228,7 @@ class MemberTable : public ChangeByRule<MemberTable, Member> {
     PLEAT_DCHECK(member.has_extra);
     return *reinterpret_cast<const MemberExtra*>(extras_.hot(member.place));
   }
-  MemberExtra& ExtraOf(Member& member) const noexcept {
+  MemberExtra& ExtraOf(Member& member) noexcept {
     PLEAT_DCHECK(member.has_extra);
     return *reinterpret_cast<MemberExtra*>(extras_.hot(member.place));
   }
@@ -248,7 +240,6 @@ class MemberTable : public ChangeByRule<MemberTable, Member> {
   const HashKey& hash_key_;
   const SeriesHash series_hash_;
   const Owner owner_;
-  std::unique_ptr<TableSaving> saving_;  // null: no snapshot is being taken
   Slab<NoCold, 11> members_;
   Slab<NoCold, 11> extras_;
   KeyIndex index_;

@@ -135,7 +135,7 @@ class PresenceBook final : public FeedBook {
     SequenceKey KeyOf(uint32_t n) const noexcept {
       return {members.at(n).stamp, members.at(n).position};
     }
-    uint32_t& PlaceOf(uint32_t n) const noexcept {
+    uint32_t& PlaceOf(uint32_t n) noexcept {
       return static_cast<const ConnectionPart*>(members.payload(n))->place;
     }
     void Prefetch(uint32_t n) const noexcept { members.Prefetch(n); }

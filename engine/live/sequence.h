@@ -273,7 +273,7 @@ class SequencePool {
     if (sequence.form_ == Form::kInline) return sequence.numbers_;
     return reinterpret_cast<const uint32_t*>(ArraysOf(sequence.form_).hot(sequence.array_));
   }
-  uint32_t* NumbersOf(Sequence& sequence) const noexcept {
+  uint32_t* NumbersOf(Sequence& sequence) noexcept {
     return const_cast<uint32_t*>(NumbersOf(std::as_const(sequence)));
   }
 
@@ -287,7 +287,7 @@ class SequencePool {
     return index;
   }
 
-  void TakeOut(Sequence& sequence, uint32_t number) const noexcept {
+  void TakeOut(Sequence& sequence, uint32_t number) noexcept {
     uint32_t* const numbers = NumbersOf(sequence);
     const auto index = static_cast<int32_t>(IndexOf(sequence, number));
     const auto last = static_cast<int32_t>(Sequence::RoomOf(sequence.form_)) - 1;

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include <pleat/time.h>
 
@@ -245,15 +246,25 @@ class SequenceNodes {
         leaves_(pool),
         inners_(pool) {}
 
-  SequenceNode& leaf(uint32_t number) const noexcept { return leaves_[number]; }
-  SequenceNode& inner(uint32_t number) const noexcept { return inners_[number].node; }
-  SequenceNode& child(const SequenceNode& node, uint32_t slot) const noexcept {
+  // A node of this pool, to be changed.
+  SequenceNode& Own(const SequenceNode& node) noexcept { return const_cast<SequenceNode&>(node); }
+
+  const SequenceNode& leaf(uint32_t number) const noexcept { return leaves_[number]; }
+  SequenceNode& leaf(uint32_t number) noexcept { return leaves_[number]; }
+  const SequenceNode& inner(uint32_t number) const noexcept { return inners_[number].node; }
+  const SequenceNode& child(const SequenceNode& node, uint32_t slot) const noexcept {
     const uint32_t number = children(node).numbers[slot];
     return node.level == 1 ? leaf(number) : inner(number);
   }
+  SequenceNode& child(const SequenceNode& node, uint32_t slot) noexcept {
+    return Own(std::as_const(*this).child(node, slot));
+  }
   // REQUIRES: the node is not the root.
-  SequenceNode& parent(const SequenceNode& node) const noexcept {
+  const SequenceNode& parent(const SequenceNode& node) const noexcept {
     return inner(NodeOf(node.place));
+  }
+  SequenceNode& parent(const SequenceNode& node) noexcept {
+    return Own(std::as_const(*this).parent(node));
   }
 
   enum class Side : uint8_t { kLeft, kRight };
@@ -291,13 +302,19 @@ class SequenceNodes {
   }
 
   // The slots of a leaf, and of an inner node.
-  SequenceLeaf& slots(const SequenceNode& leaf) const noexcept {
+  const SequenceLeaf& slots(const SequenceNode& leaf) const noexcept {
     PLEAT_DCHECK(leaf.level == 0);
-    return *reinterpret_cast<SequenceLeaf*>(leaf_slots_.hot(leaf.number));
+    return *reinterpret_cast<const SequenceLeaf*>(leaf_slots_.hot(leaf.number));
   }
-  SequenceChildren& children(const SequenceNode& node) const noexcept {
+  SequenceLeaf& slots(const SequenceNode& leaf) noexcept {
+    return const_cast<SequenceLeaf&>(std::as_const(*this).slots(leaf));
+  }
+  const SequenceChildren& children(const SequenceNode& node) const noexcept {
     PLEAT_DCHECK(node.level > 0);
-    return children(node.number);
+    return *reinterpret_cast<const SequenceChildren*>(inner_slots_.hot(node.number));
+  }
+  SequenceChildren& children(const SequenceNode& node) noexcept {
+    return const_cast<SequenceChildren&>(std::as_const(*this).children(node));
   }
 
   // The members of a leaf with the smallest and the largest key.
@@ -340,9 +357,9 @@ class SequenceNodes {
   uint32_t CountAt(const SequenceNode& node, uint32_t slot) const noexcept {
     return node.level == 1 ? leaf_counts(node)[slot] : children(node).counts[slot];
   }
-  void SetCount(const SequenceNode& node, uint32_t slot, uint32_t count) const noexcept {
+  void SetCount(const SequenceNode& node, uint32_t slot, uint32_t count) noexcept {
     if (node.level == 1) {
-      leaf_counts(node)[slot] = static_cast<uint8_t>(count);
+      inners_[node.number].leaf_counts[slot] = static_cast<uint8_t>(count);
     } else {
       children(node).counts[slot] = count;
     }
@@ -365,7 +382,7 @@ class SequenceNodes {
                            : SlotAt(children(node).counts, node.live, rank);
   }
   // Adds to the counts of the node that has this place and of all its ancestors.
-  void AddCount(uint32_t place, uint32_t count) const noexcept {
+  void AddCount(uint32_t place, uint32_t count) noexcept {
     if (place == kNoPlace) return;
     Inner& parent = inners_[NodeOf(place)];
     if (parent.node.level == 1) {
@@ -381,11 +398,11 @@ class SequenceNodes {
     uint32_t count;
     uint32_t parent;
   };
-  Lowered LowerLeafCount(uint32_t place) const noexcept {
+  Lowered LowerLeafCount(uint32_t place) noexcept {
     Inner& parent = inners_[NodeOf(place)];
     return {--parent.leaf_counts[SlotOf(place)], parent.node.place};
   }
-  void LowerCounts(uint32_t place) const noexcept { AddInnerCount(place, UINT32_MAX); }
+  void LowerCounts(uint32_t place) noexcept { AddInnerCount(place, UINT32_MAX); }
 
   // Ends the process unless the free lists account for every node. Returns how many there are.
   size_t CheckWhole() const { return leaf_slots_.CheckWhole() + inner_slots_.CheckWhole(); }
@@ -396,13 +413,13 @@ class SequenceNodes {
     SequenceNode node;
   };
 
-  SequenceChildren& children(uint32_t inner) const noexcept {
+  SequenceChildren& children(uint32_t inner) noexcept {
     return *reinterpret_cast<SequenceChildren*>(inner_slots_.hot(inner));
   }
-  uint8_t (&leaf_counts(const SequenceNode& node) const noexcept)[kSlots] {
+  const uint8_t (&leaf_counts(const SequenceNode& node) const noexcept)[kSlots] {
     return inners_[node.number].leaf_counts;
   }
-  void AddInnerCount(uint32_t place, uint32_t count) const noexcept {
+  [[gnu::always_inline]] void AddInnerCount(uint32_t place, uint32_t count) noexcept {
     while (place != kNoPlace) {
       const uint32_t node = NodeOf(place);
       children(node).counts[SlotOf(place)] += count;

@@ -58,7 +58,7 @@ class SequenceTrees {
   }
 
   // Frees the nodes. O(nodes).
-  void Clear(const SequenceTree& tree) noexcept { FreeAll(Root(tree)); }
+  void Clear(const SequenceTree& tree) noexcept { FreeAll(nodes_.Own(Root(tree))); }
 
   uint32_t Front(const SequenceTree& tree) const noexcept {
     const Node* node = &Root(tree);
@@ -82,7 +82,7 @@ class SequenceTrees {
     const SequenceKey key = members_.KeyOf(number);
     if (members_.KeyOf(Back(tree)) < key) return Append(tree, number, members_.PlaceOf(number));
     const Spot spot = SpotFor(tree, key);
-    Add(tree, *spot.node, spot.slot, {.number = number, .time = key.time});
+    Add(tree, nodes_.Own(*spot.node), spot.slot, {.number = number, .time = key.time});
   }
 
   // Takes out the member that has this place. Does not look at its key.
@@ -221,11 +221,11 @@ class SequenceTrees {
   }
 
   struct Spot {
-    Node* node;
+    const Node* node;
     uint32_t slot;
   };
 
-  Node& Root(const SequenceTree& tree) const noexcept {
+  const Node& Root(const SequenceTree& tree) const noexcept {
     const bool leaf = (tree.root & SequenceTree::kInner) == 0;
     return leaf ? nodes_.leaf(tree.root) : nodes_.inner(tree.root - SequenceTree::kInner);
   }
@@ -257,7 +257,7 @@ class SequenceTrees {
   // The slot of the first live member that a key is before, or the one behind the last live member
   // that the key is behind.
   Spot SpotFor(const SequenceTree& tree, const SequenceKey& key) const noexcept {
-    Node* node = &Root(tree);
+    const Node* node = &Root(tree);
     while (node->level > 0) {
       node = &nodes_.child(*node, nodes_.children(*node).ChildFor(node->live, key.time));
     }
@@ -285,7 +285,7 @@ class SequenceTrees {
   }
 
   Spot SpotAt(const SequenceTree& tree, uint32_t rank) const noexcept {
-    Node* node = &Root(tree);
+    const Node* node = &Root(tree);
     while (node->level > 0) node = &nodes_.child(*node, nodes_.ChildAt(*node, rank));
     return {node, BitAt(node->live, rank)};
   }
@@ -333,7 +333,7 @@ class SequenceTrees {
   }
 
   // Counts what has come into the node. In the ancestors: not what is in the last leaf.
-  void AddCount(const SequenceTree& tree, const Node& node, uint32_t count) const noexcept {
+  void AddCount(const SequenceTree& tree, const Node& node, uint32_t count) noexcept {
     if (node.level > 0 || node.number != tree.last) nodes_.AddCount(node.place, count);
   }
 

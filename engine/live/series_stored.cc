@@ -14,27 +14,27 @@ namespace pleat::inline v0_1 {
 
 // From now on no refresh is plain: each has to keep images.
 void SeriesTable::BeginSave(const StoredKeys& keys) {
-  saving_ = std::make_unique<TableSaving>(table_.end(), keys);
+  images_ = std::make_unique<TableSaving>(table_.end(), keys);
   plain_before_ = kBeginningOfTime;
 }
 
 void SeriesTable::EndSave() noexcept {
-  saving_ = nullptr;
+  ChangeByRule::EndSave();
   plain_before_ = nothing_before_;
 }
 
 bool SeriesTable::SaveNext(FieldWriter& out) {
-  if (saving_->at_end()) return false;
-  saving_->SaveStrip(
+  if (images_->at_end()) return false;
+  images_->SaveStrip(
       out, /*owners=*/nullptr,
       [this](uint32_t number) { return table_.Holds(number) ? 0 : TableSaving::kNoEntry; },
-      [&](uint32_t number) { Save(number, saving_->keys(), out); });
+      [&](uint32_t number) { Save(number, images_->keys(), out); });
   return true;
 }
 
 void SeriesTable::KeepImageNow(uint32_t number) {
-  if (saving_->Has(number)) return;
-  saving_->Keep(number, /*owner=*/0, [&](FieldWriter& out) { Save(number, saving_->keys(), out); });
+  if (images_->Has(number)) return;
+  images_->Keep(number, /*owner=*/0, [&](FieldWriter& out) { Save(number, images_->keys(), out); });
 }
 
 // The latest stamp that there was decides how a refresh goes on.
@@ -81,7 +81,7 @@ void SeriesLoader::LoadSeries(FieldReader& in, const HashKey& hash_key, const St
   const uint64_t hash = name.HashWith(hash_key);
   if (!in.Expect(table_.Find(name, hash) == SeriesTable::kNone)) return;
   loaded.number = table_.Open(name, hash);
-  Series& series = table_.EntryAt(loaded.number);
+  Series& series = table_.ChangeKept(loaded.number);
   series.ttl = ttl;
   series.since = since;
   series.latest = latest;
@@ -121,7 +121,7 @@ void SeriesLoader::End(FieldReader& in, EngineTime seen) {
 
 void SeriesLoader::MakePlain(FieldReader& in, size_t i, EngineTime seen) {
   const Loaded& loaded = loaded_[i];
-  Series& series = table_.EntryAt(loaded.number);
+  Series& series = table_.ChangeKept(loaded.number);
   in.Expect(groups_.Sort(GroupOf(i, /*own=*/false), members_));
   if (!in.ok() || members_.empty()) return;
   in.Expect(table_.members_.at(members_.back()).stamp <= series.latest);
@@ -137,7 +137,7 @@ void SeriesLoader::MakeOwn(FieldReader& in, size_t i) {
   const Loaded& loaded = loaded_[i];
   in.Expect(groups_.Sort(GroupOf(i, /*own=*/true), members_));
   if (!in.ok() || members_.empty()) return;
-  Series& series = table_.EntryAt(loaded.number);
+  Series& series = table_.ChangeKept(loaded.number);
   series.own = table_.own_.Allocate();
   ++table_.own_orders_;
   auto* const own = ::new (table_.own_.hot(series.own)) OwnOrder{};

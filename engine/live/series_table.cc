@@ -27,10 +27,10 @@ SeriesTable::~SeriesTable() {
 
 uint32_t SeriesTable::Open(const PackedKey& name, uint64_t hash) {
   const uint32_t number = table_.New();
-  if (saving()) [[unlikely]]
-    saving_->KeepNothing(number);
-  EntryAt(number).name = names_.Keep(name);
-  EntryAt(number).hash = static_cast<uint32_t>(hash);
+  KeepNothing(number);
+  Series& series = ChangeKept(number);
+  series.name = names_.Keep(name);
+  series.hash = static_cast<uint32_t>(hash);
   name_bytes_ += KeyArena::BytesFor(name);
   table_.Index(hash, number);
   return number;
@@ -145,7 +145,7 @@ SeriesTable::End SeriesTable::NextEnd(uint32_t number) const {
 void SeriesTable::Arm(uint32_t number) {
   const End end = NextEnd(number);
   if (end.member == kNone) return table_.Disarm(number);
-  Series& series = EntryAt(number);
+  Series& series = EntryToChange(number);
   if (series.armed && std::pair(series.armed_due, uint64_t{series.armed_position}) <=
                           std::pair(end.due, end.position)) {
     return;

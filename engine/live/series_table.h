@@ -66,7 +66,7 @@ struct OwnOrder {
   Sequence by_deadline;
 };
 
-class SeriesTable : public ChangeByRule<SeriesTable, Series> {
+class SeriesTable : public ChangeByRule<SeriesTable, Series, TableSaving> {
  public:
   static constexpr uint32_t kNone = KeyIndex::kNone;
 
@@ -210,9 +210,8 @@ class SeriesTable : public ChangeByRule<SeriesTable, Series> {
   void BeginSave(const StoredKeys& keys);
   bool SaveNext(FieldWriter& out);
   void EndSave() noexcept;
-  bool saving() const noexcept { return saving_ != nullptr; }
   // REQUIRES: all were written, and EndSave() was not called.
-  const PlaceNumbers& numbers() const noexcept { return saving_->numbers(); }
+  const PlaceNumbers& numbers() const noexcept { return images_->numbers(); }
 
   // --- Deadlines
 
@@ -283,7 +282,7 @@ class SeriesTable : public ChangeByRule<SeriesTable, Series> {
     SequenceKey KeyOf(uint32_t n) const noexcept {
       return {members.at(n).stamp, members.at(n).position};
     }
-    uint32_t& PlaceOf(uint32_t n) const noexcept { return members.place(n); }
+    uint32_t& PlaceOf(uint32_t n) noexcept { return members.place(n); }
     void Prefetch(uint32_t n) const noexcept { members.Prefetch(n); }
   };
   struct ByDeadline {
@@ -291,7 +290,7 @@ class SeriesTable : public ChangeByRule<SeriesTable, Series> {
     SequenceKey KeyOf(uint32_t n) const noexcept {
       return {After(members.at(n).stamp, members.ttl(n)), members.at(n).position};
     }
-    uint32_t& PlaceOf(uint32_t n) const noexcept { return members.place_by_deadline(n); }
+    uint32_t& PlaceOf(uint32_t n) noexcept { return members.place_by_deadline(n); }
     void Prefetch(uint32_t n) const noexcept { members.Prefetch(n); }
   };
   struct Entries {
@@ -304,16 +303,9 @@ class SeriesTable : public ChangeByRule<SeriesTable, Series> {
   };
 
   // For the rule. Deadlines, and places in sequences, are in no image.
-  friend class ChangeByRule<SeriesTable, Series>;
-  Series& EntryAt(uint32_t number) const noexcept {
-    return *reinterpret_cast<Series*>(table_.hot(number));
-  }
-  void KeepImage(uint32_t number) {
-    if (saving()) [[unlikely]]
-      KeepImageNow(number);
-  }
-  bool MayChange(uint32_t number) const noexcept {
-    return saving_ == nullptr || saving_->Has(number);
+  friend class ChangeByRule<SeriesTable, Series, TableSaving>;
+  const Series& EntryAt(uint32_t number) const noexcept {
+    return *reinterpret_cast<const Series*>(table_.hot(number));
   }
   [[gnu::cold]] void KeepImageNow(uint32_t number);
   void Save(uint32_t number, const StoredKeys& keys, FieldWriter& out) const;
@@ -322,7 +314,7 @@ class SeriesTable : public ChangeByRule<SeriesTable, Series> {
   const OwnOrder& OwnOf(const Series& series) const noexcept {
     return *reinterpret_cast<const OwnOrder*>(own_.hot(series.own));
   }
-  OwnOrder& OwnOf(Series& series) const noexcept {
+  OwnOrder& OwnOf(Series& series) noexcept {
     return *reinterpret_cast<OwnOrder*>(own_.hot(series.own));
   }
   // Whether nothing of the series has ended by `now`, without a look at its members.
@@ -360,7 +352,6 @@ class SeriesTable : public ChangeByRule<SeriesTable, Series> {
   SequencePool<ByStamp> stamps_;
   std::unique_ptr<Deadlined> deadlines_;  // null as long as no member had a TTL of its own
   ExpiringTable<Entries, Series> table_;
-  std::unique_ptr<TableSaving> saving_;  // null: no snapshot is being taken
 };
 
 template <class Visit>

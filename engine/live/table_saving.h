@@ -38,10 +38,7 @@ class TableSaving {
       save(out);
     });
   }
-  // Before an entry begins at a place that is free.
-  [[gnu::cold]] void KeepNothing(uint32_t place) {
-    if (!Has(place)) images_.Keep(place, [](FieldWriter&) {});
-  }
+  void KeepNothing(uint32_t place) { images_.KeepNothing(place); }
 
   bool at_end() const noexcept { return images_.at_end(); }
   // Writes the next strip, in the order of places. `owner_of(place)` is asked for places that are as

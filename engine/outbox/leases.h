@@ -235,10 +235,14 @@ class Leases {
     uint64_t Version() const noexcept { return leases.extended_; }
   };
 
-  Record& At(uint32_t number) const noexcept {
-    return *reinterpret_cast<Record*>(records_.hot(number));
+  const Record& At(uint32_t number) const noexcept {
+    return *reinterpret_cast<const Record*>(records_.hot(number));
   }
-  Waiter& WaiterAt(uint32_t number) const noexcept {
+  Record& At(uint32_t number) noexcept { return *reinterpret_cast<Record*>(records_.hot(number)); }
+  const Waiter& WaiterAt(uint32_t number) const noexcept {
+    return *reinterpret_cast<const Waiter*>(waiters_.hot(number));
+  }
+  Waiter& WaiterAt(uint32_t number) noexcept {
     return *reinterpret_cast<Waiter*>(waiters_.hot(number));
   }
   uint32_t NewRecord(const Keyed& keyed);

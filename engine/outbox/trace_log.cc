@@ -26,7 +26,7 @@ TraceRecord& TraceLog::Next(TraceStep step, uint64_t group, std::string_view key
   if (block == blocks_.size()) {
     blocks_.push_back(std::make_unique<TraceRecord[]>(std::min(max_, kBlockRecords)));
   }
-  TraceRecord& record = At(next_);
+  TraceRecord& record = blocks_[block][static_cast<size_t>(next_ % max_) % kBlockRecords];
   static_cast<GroupInfo&>(record) = info;
   record.partition = partition_;
   record.number = next_++;

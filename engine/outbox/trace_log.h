@@ -56,7 +56,7 @@ class TraceLog {
   static constexpr size_t kBlockRecords = 256;
   static constexpr size_t kKeptKeyBytes = 128;  // longer keys give their memory back
 
-  TraceRecord& At(uint64_t number) const noexcept {
+  const TraceRecord& At(uint64_t number) const noexcept {
     const auto slot = static_cast<size_t>(number % max_);
     return blocks_[slot / kBlockRecords][slot % kBlockRecords];
   }

@@ -20,7 +20,8 @@ class CounterIds {
       : pool_(pool), name_key_(name_key), horizon_(horizon) {}
 
   // Null: there was no id yet.
-  EventIds* get() const noexcept { return ids_.get(); }
+  const EventIds* get() const noexcept { return ids_.get(); }
+  EventIds* get() noexcept { return ids_.get(); }
   EventIds& Make() {
     if (ids_ == nullptr) ids_ = std::make_unique<EventIds>(pool_, name_key_, horizon_);
     return *ids_;

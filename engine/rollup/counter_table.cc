@@ -21,14 +21,14 @@ CounterTable::~CounterTable() {
 [[gnu::always_inline]] inline uint32_t CounterTable::Make(const PackedKey& key, uint64_t hash) {
   const uint32_t number = table_.New();
   table_.cold(number).uses = 0;
-  new (&EntryAt(number)) Counter{.hash = static_cast<uint32_t>(hash),
-                                 .count = 0,
-                                 .key = keys_.Keep(key),
-                                 .start = kNoStart,
-                                 .sum = 0,
-                                 .account = kNone,
-                                 .final_count = 0,
-                                 .final_sum = 0};
+  new (table_.hot(number)) Counter{.hash = static_cast<uint32_t>(hash),
+                                   .count = 0,
+                                   .key = keys_.Keep(key),
+                                   .start = kNoStart,
+                                   .sum = 0,
+                                   .account = kNone,
+                                   .final_count = 0,
+                                   .final_sum = 0};
   bytes_ += BytesOfNew(key);
   return number;
 }
@@ -228,19 +228,19 @@ bool CounterTable::SaveLooseWindows(FieldWriter& out, const PlaceNumbers& saved)
   return true;
 }
 
-void CounterTable::KeepCounter(uint32_t number) {
-  if (MayChange(number)) return;
+void CounterTable::KeepImageNow(uint32_t number) {
+  if (images_->Has(number)) return;
   images_->counters.Keep(number,
                          [&](FieldWriter& out) { images_->saver.SaveCounter(out, number); });
 }
 
 uint32_t CounterTable::KeepNoCounterNow(uint32_t number) {
-  if (!MayChange(number)) images_->counters.Keep(number, [](FieldWriter&) {});
+  images_->KeepNothing(number);
   return number;
 }
 
 uint32_t CounterTable::KeepNoWindowNow(uint32_t number) {
-  if (!images_->windows.Has(number)) images_->windows.Keep(number, [](FieldWriter&) {});
+  images_->windows.KeepNothing(number);
   return number;
 }
 

@@ -81,12 +81,39 @@ struct CounterEntry {
     bool open() const noexcept { return !is_final && !correction; }
   };
   static_assert(sizeof(Window) == 64);
+
+  // Writes what an owner knows of an entry.
+  class Saver {
+   public:
+    // A counter with its chains. Returns how many windows were written.
+    virtual size_t SaveCounter(FieldWriter& out, uint32_t number) const = 0;
+    // A window in no chain, but for its counter.
+    virtual void SaveLoose(FieldWriter& out, uint32_t window) const = 0;
+
+   protected:
+    ~Saver() = default;
+  };
+
+  // For the rule: the images of counters.
+  struct Images {
+    Images(const Saver& owner, uint32_t counter_end, uint32_t window_end)
+        : saver(owner), counters(counter_end), windows(window_end) {}
+    bool Has(uint32_t counter) const noexcept { return counters.Has(counter); }
+    void KeepNothing(uint32_t counter) { counters.KeepNothing(counter); }
+
+    const Saver& saver;
+    PlaceImages counters;
+    PlaceImages windows;  // of those in no chain
+  };
 };
 
-class CounterTable : CounterEntry, public ChangeByRule<CounterTable, CounterEntry::Counter> {
+class CounterTable
+    : CounterEntry,
+      public ChangeByRule<CounterTable, CounterEntry::Counter, CounterEntry::Images> {
  public:
   using CounterEntry::Account;
   using CounterEntry::Counter;
+  using CounterEntry::Saver;
   using CounterEntry::Window;
 
   static constexpr uint32_t kNone = KeyIndex::kNone;
@@ -149,7 +176,10 @@ class CounterTable : CounterEntry, public ChangeByRule<CounterTable, CounterEntr
   // The account of a counter. Opens one if there is none.
   Account& AccountOf(Counter& counter);
   // Null if there is none.
-  const Account* AccountIn(const Counter& counter) const noexcept { return AccountAt(counter); }
+  const Account* AccountIn(const Counter& counter) const noexcept {
+    if (counter.account == kNone) return nullptr;
+    return reinterpret_cast<const Account*>(accounts_.hot(counter.account));
+  }
 
   // Frees the account of a counter, unless the account is in use.
   void TrimAccount(Counter& counter) noexcept;
@@ -168,7 +198,9 @@ class CounterTable : CounterEntry, public ChangeByRule<CounterTable, CounterEntr
 
   // --- Windows outside
 
-  const Window& window(uint32_t number) const noexcept { return WindowAt(number); }
+  const Window& window(uint32_t number) const noexcept {
+    return *reinterpret_cast<const Window*>(windows_.hot(number));
+  }
   // The rule of windows. What keeps a counter keeps the windows in its chains.
   Window& ChangeWindow(uint32_t number) {
     KeepImageOf(number);
@@ -208,27 +240,16 @@ class CounterTable : CounterEntry, public ChangeByRule<CounterTable, CounterEntr
 
   // --- Saving while counters change: see Book::BeginSave()
 
-  // Writes what an owner knows of an entry.
-  class Saver {
-   public:
-    // A counter with its chains. Returns how many windows were written.
-    virtual size_t SaveCounter(FieldWriter& out, uint32_t number) const = 0;
-    // A window in no chain, but for its counter.
-    virtual void SaveLoose(FieldWriter& out, uint32_t window) const = 0;
-
-   protected:
-    ~Saver() = default;
-  };
   // `saver` outlives the saving.
-  void BeginSave(const Saver& saver) { images_ = std::make_unique<Images>(*this, saver); }
+  void BeginSave(const Saver& saver) {
+    images_ = std::make_unique<Images>(saver, table_.end(), windows_.end());
+  }
   // Writes the next counters as they were then, forgotten ones included, and adds their places to
   // `saved`. Returns whether there may be more.
   bool SaveCounters(FieldWriter& out, PlaceNumbers& saved);
   // Behind the last counter: the same for windows that were in no chain, each behind 1 + the number
   // of its counter among `saved`.
   bool SaveLooseWindows(FieldWriter& out, const PlaceNumbers& saved);
-  void EndSave() noexcept { images_ = nullptr; }
-  bool saving() const noexcept { return images_ != nullptr; }
   // All windows have lower numbers.
   uint32_t window_end() const noexcept { return windows_.end(); }
 
@@ -264,38 +285,21 @@ class CounterTable : CounterEntry, public ChangeByRule<CounterTable, CounterEntr
 
   static constexpr uint32_t kInAccount = UINT32_MAX;
 
-  struct Images {
-    Images(const CounterTable& table, const Saver& owner)
-        : saver(owner), counters(table.table_.end()), windows(table.windows_.end()) {}
-    const Saver& saver;
-    PlaceImages counters;
-    PlaceImages windows;  // of those in no chain
-  };
-
   // For the rule.
-  friend class ChangeByRule<CounterTable, Counter>;
-  Counter& EntryAt(uint32_t number) const noexcept {
-    return *reinterpret_cast<Counter*>(table_.hot(number));
-  }
-  void KeepImage(uint32_t number) {
-    if (images_ != nullptr) [[unlikely]]
-      KeepCounter(number);
-  }
-  bool MayChange(uint32_t number) const noexcept {
-    return images_ == nullptr || images_->counters.Has(number);
+  friend class ChangeByRule<CounterTable, Counter, Images>;
+  const Counter& EntryAt(uint32_t number) const noexcept {
+    return *reinterpret_cast<const Counter*>(table_.hot(number));
   }
   // Of a window, be it in a chain or not.
   void KeepImageOf(uint32_t window) {
     if (images_ != nullptr) [[unlikely]]
       KeepWindow(window);
   }
-  Window& WindowAt(uint32_t number) const noexcept {
+  Window& WindowAt(uint32_t number) noexcept {
     return *reinterpret_cast<Window*>(windows_.hot(number));
   }
-  Account* AccountAt(const Counter& counter) const noexcept {
-    return counter.account == kNone ? nullptr
-                                    : reinterpret_cast<Account*>(accounts_.hot(counter.account));
-  }
+  // Null if there is none.
+  Account* AccountAt(Counter& counter) noexcept { return const_cast<Account*>(AccountIn(counter)); }
   bool MayChangeWindow(uint32_t number) const noexcept {
     if (images_ == nullptr) return true;
     const Window& changed = window(number);
@@ -303,7 +307,7 @@ class CounterTable : CounterEntry, public ChangeByRule<CounterTable, CounterEntr
   }
   // These are calls, because who saves nothing pays for each instruction of an inline one that is near.
   // Some return their number, so that they can be the last that a function does. REQUIRES: saving().
-  [[gnu::cold]] void KeepCounter(uint32_t number);
+  [[gnu::cold]] void KeepImageNow(uint32_t number);
   [[gnu::cold]] void KeepWindow(uint32_t number);
   [[gnu::cold]] uint32_t KeepNoCounterNow(uint32_t number);
   [[gnu::cold]] uint32_t KeepNoWindowNow(uint32_t number);
@@ -334,7 +338,6 @@ class CounterTable : CounterEntry, public ChangeByRule<CounterTable, CounterEntr
   size_t bytes_ = 0;
   size_t window_count_ = 0;
   uint32_t removals_ = 0;
-  std::unique_ptr<Images> images_;  // null: nothing is being saved
 };
 
 }  // namespace pleat::inline v0_1

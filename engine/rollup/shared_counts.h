@@ -22,7 +22,7 @@ class SharedCounts {
     return found != counts_.end() && found->second.use_count() > 1;
   }
   // The count of a counter, or null.
-  SharedCount* Find(uint32_t counter) const {
+  SharedCount* Find(uint32_t counter) {
     if (counts_.empty()) return nullptr;
     const auto found = counts_.find(counter);
     return found == counts_.end() ? nullptr : found->second.get();

@@ -161,7 +161,10 @@ class WindowLists {
   };
   static_assert(sizeof(Chunk) == 128);
 
-  Chunk& ChunkAt(uint32_t number) const noexcept {
+  const Chunk& ChunkAt(uint32_t number) const noexcept {
+    return *reinterpret_cast<const Chunk*>(chunks_.hot(number));
+  }
+  Chunk& ChunkAt(uint32_t number) noexcept {
     return *reinterpret_cast<Chunk*>(chunks_.hot(number));
   }
   static Entry EntryOf(const Chunk& chunk, uint32_t index) noexcept {

@@ -15,32 +15,35 @@
 // a table that change an entry by its number keep the image themselves, where they do not say
 // "REQUIRES: ChangeKept() is possible".
 //
-// What no image shows, such as a place in an index, changes without.
+// What no image shows, such as a place in an index, changes without. Where an entry begins or ends,
+// the table calls KeepNothing(n) or KeepImage(n).
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "engine/base/check.h"
+#include "engine/table/place_images.h"
 
 namespace pleat::inline v0_1 {
 
-// A base of `Table`, which has, for this class:
-//   Entry& EntryAt(number) const       where it lies
-//   void KeepImage(number)             before the entry changes
-//   bool MayChange(number) const       whether nothing is left to keep
-template <class Table, class Entry>
+// A base of `Table`, which makes `images_` when its saving begins. The table has, for this class:
+//   const Entry& EntryAt(number) const  where it lies
+//   void KeepImageNow(number)           while it is being saved: keeps an image if none is kept yet
+// `Images`: PlaceImages, or what has its Has() and KeepNothing().
+template <class Table, class Entry, class Images = PlaceImages>
 class ChangeByRule {
  public:
   // REQUIRES, of all: the entry lives. Those to change are always inline, so that their callers stay
   // as small to the compiler as they are: a result that is dropped costs nothing.
   const Entry& at(uint32_t number) const noexcept { return table().EntryAt(number); }
   [[gnu::always_inline]] Entry& Change(uint32_t number) {
-    table().KeepImage(number);
-    return table().EntryAt(number);
+    KeepImage(number);
+    return EntryToChange(number);
   }
   [[gnu::always_inline]] Entry& ChangeKept(uint32_t number) noexcept {
     PLEAT_DCHECK(table().MayChange(number));
-    return table().EntryAt(number);
+    return EntryToChange(number);
   }
   // The same for a caller that has found the entry: `found` is at(number).
   [[gnu::always_inline]] Entry& ChangeKept([[maybe_unused]] uint32_t number,
@@ -49,13 +52,36 @@ class ChangeByRule {
     return const_cast<Entry&>(found);  // the bytes are the table's
   }
 
+  bool saving() const noexcept { return images_ != nullptr; }
+  // Gives up what is not written yet.
+  void EndSave() noexcept { images_ = nullptr; }
+
  private:
   friend Table;
   ChangeByRule() = default;
   ~ChangeByRule() = default;
 
+  // For the table itself. Before an entry changes or ends:
+  [[gnu::always_inline]] void KeepImage(uint32_t number) {
+    if (images_ != nullptr) [[unlikely]]
+      table().KeepImageNow(number);
+  }
+  // Before one begins: it was not there at the cut.
+  [[gnu::always_inline]] void KeepNothing(uint32_t number) {
+    if (images_ != nullptr) [[unlikely]]
+      images_->KeepNothing(number);
+  }
+  bool IsKept(uint32_t number) const noexcept { return images_ == nullptr || images_->Has(number); }
+  // Whether nothing is left to keep.
+  bool MayChange(uint32_t number) const noexcept { return IsKept(number); }
+  // What no image shows, such as a place in a sequence.
+  [[gnu::always_inline]] Entry& EntryToChange(uint32_t number) noexcept {
+    return const_cast<Entry&>(at(number));
+  }
   Table& table() noexcept { return static_cast<Table&>(*this); }
   const Table& table() const noexcept { return static_cast<const Table&>(*this); }
+
+  std::unique_ptr<Images> images_;  // null: nothing is being saved
 };
 
 }  // namespace pleat::inline v0_1

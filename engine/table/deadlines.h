@@ -40,6 +40,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <boost/intrusive/set.hpp>
@@ -288,8 +289,12 @@ class Deadlines {
   bool SurfaceSlot(EngineTime limit);
   void SurfacePart();
   Chunk* NewChunk(Chunk* next);
-  Chunk* After(const Chunk& chunk) const noexcept {
-    return chunk.next == kNoChunk ? nullptr : reinterpret_cast<Chunk*>(chunks_.hot(chunk.next));
+  const Chunk* After(const Chunk& chunk) const noexcept {
+    return chunk.next == kNoChunk ? nullptr
+                                  : reinterpret_cast<const Chunk*>(chunks_.hot(chunk.next));
+  }
+  Chunk* After(const Chunk& chunk) noexcept {
+    return const_cast<Chunk*>(std::as_const(*this).After(chunk));
   }
   // Gives the chunk behind it.
   Chunk* FreeChunk(const Chunk& chunk) noexcept;
@@ -297,7 +302,7 @@ class Deadlines {
   void FreeSlot(Slot& slot) noexcept;
 
   template <class Visit>
-  void VisitChunks(Chunk* chunk, size_t refs, EngineTime from, const Visit& visit) const {
+  void VisitChunks(const Chunk* chunk, size_t refs, EngineTime from, const Visit& visit) const {
     for (; chunk != nullptr; chunk = After(*chunk), refs = Chunk::kRefs) {
       for (size_t i = 0; i < refs; ++i) visit(chunk->refs[i], from);
     }

@@ -18,13 +18,13 @@
 
 #include "engine/base/page_pool.h"
 #include "engine/base/prefetch.h"
+#include "engine/table/change_by_rule.h"
 #include "engine/table/expiring_table.h"
 #include "engine/table/place_images.h"
 
 namespace pleat::inline v0_1 {
 
-class ExpiringMap {
- public:
+struct ExpiringEntry {
   struct Name {
     uint64_t low;
     uint64_t high;
@@ -38,6 +38,24 @@ class ExpiringMap {
     EngineTime expires;
   };
 
+  Name name;
+  Known known;
+
+  // How many there were when a saving began, and the latest that one of them expires.
+  struct Images : PlaceImages {
+    Images(uint32_t end, size_t count, EngineTime last)
+        : PlaceImages(end), size(count), last_expiry(last) {}
+    const size_t size;
+    const EngineTime last_expiry;
+    bool has_begun = false;  // the first two fields are written
+  };
+};
+
+class ExpiringMap : ChangeByRule<ExpiringMap, ExpiringEntry, ExpiringEntry::Images> {
+ public:
+  using Name = ExpiringEntry::Name;
+  using Known = ExpiringEntry::Known;
+
   // `usual_life`: how long most names are remembered. `pool` outlives the map.
   ExpiringMap(PagePool& pool, Duration usual_life)
       : table_(pool, sizeof(Entry), LifeInSlots(usual_life), Entries{*this}) {}
@@ -46,9 +64,9 @@ class ExpiringMap {
   // Expire().
   const Known* Find(const Name& name, EngineTime now) const {
     const uint32_t number = table_.Find(name.low, [&](uint32_t each) {
-      return At(each).name == name && At(each).known.expires >= now;
+      return at(each).name == name && at(each).known.expires >= now;
     });
-    return number == kNone ? nullptr : &At(number).known;
+    return number == kNone ? nullptr : &at(number).known;
   }
 
   // Brings what a Find(), and a Put() behind it, read first towards the cache.
@@ -81,9 +99,9 @@ class ExpiringMap {
 
   // Writes all names as they were at BeginSave(), a strip of places at a time, while the map goes on
   // changing. SaveNext() returns whether there is more. EndSave() gives up what is left.
-  void BeginSave();
+  void BeginSave() { images_ = std::make_unique<Images>(table_.end(), size(), last_expiry_); }
   bool SaveNext(FieldWriter& out);
-  void EndSave() noexcept { saving_ = nullptr; }
+  using ChangeByRule::EndSave;
   // Reads what was written. Names that nobody can have made, because they collide, fail the reading.
   // REQUIRES: nothing was ever remembered.
   void Load(FieldReader& in);
@@ -91,57 +109,42 @@ class ExpiringMap {
   // Calls `visit(word)` for every word, in no order that means anything.
   template <class Visit>
   void ForEachWord(const Visit& visit) const {
-    table_.ForEach([&](uint32_t number) { visit(At(number).known.word); });
+    table_.ForEach([&](uint32_t number) { visit(at(number).known.word); });
   }
 
   // Ends the process unless all invariants hold; for tests.
   void CheckWhole() const { table_.CheckWhole(); }
 
  private:
-  struct Entry {
-    Name name;
-    Known known;
-  };
+  using Entry = ExpiringEntry;
+  using Images = ExpiringEntry::Images;
   static_assert(kNameBytes == sizeof(Entry) + 14);  // bits, a share of the index, and a reference
 
   struct Entries {
     const ExpiringMap& map;
     uint32_t HashOf(uint32_t number) const noexcept {
-      return static_cast<uint32_t>(map.At(number).name.low);
+      return static_cast<uint32_t>(map.at(number).name.low);
     }
     // A name is still known at `expires`. Who asks is about to forget the name: its line of the
     // index is on its way then.
     EngineTime DueOf(uint32_t number) const noexcept {
-      map.PrefetchIndex(map.At(number).name);
-      return map.At(number).known.expires + Duration{1};
+      map.PrefetchIndex(map.at(number).name);
+      return map.at(number).known.expires + Duration{1};
     }
     uint64_t OrderOf(uint32_t) const noexcept { return 0; }
-    void Prefetch(uint32_t number) const noexcept { pleat::Prefetch(&map.At(number)); }
+    void Prefetch(uint32_t number) const noexcept { pleat::Prefetch(&map.at(number)); }
     uint64_t Version() const noexcept { return 0; }  // no deadline is ever moved
   };
   using Table = ExpiringTable<Entries, TableBits, 11>;
   static constexpr uint32_t kNone = Table::kNone;
 
-  // The map as it was at BeginSave().
-  struct Saving {
-    explicit Saving(const ExpiringMap& map)
-        : images(map.table_.end()), size(map.size()), last_expiry(map.last_expiry_) {}
-    PlaceImages images;
-    const size_t size;
-    const EngineTime last_expiry;
-    bool has_begun = false;  // the first two fields are written
-  };
-
   void SaveEntry(FieldWriter& out, uint32_t number, EngineTime last_expiry) const;
-  // Before a place changes. `holds`: whether it has an entry until now.
-  void KeepImage(uint32_t number, bool holds) {
-    if (saving_ != nullptr) [[unlikely]]
-      KeepWhileSaving(number, holds);
-  }
-  [[gnu::cold]] void KeepWhileSaving(uint32_t number, bool holds);
 
-  Entry& At(uint32_t number) const noexcept {
-    return *reinterpret_cast<Entry*>(table_.hot(number));
+  // For the rule.
+  friend class ChangeByRule<ExpiringMap, Entry, Images>;
+  [[gnu::cold]] void KeepImageNow(uint32_t number);
+  const Entry& EntryAt(uint32_t number) const noexcept {
+    return *reinterpret_cast<const Entry*>(table_.hot(number));
   }
   // The deadlines cut a life into slots, finely, because most owners hand out in order. Nobody asks in
   // which order names expire: slots are eight times as long, so that more names share the price of one.
@@ -151,7 +154,6 @@ class ExpiringMap {
 
   Table table_;
   EngineTime last_expiry_ = kBeginningOfTime;  // of all names so far
-  std::unique_ptr<Saving> saving_;             // null: nothing is being saved
 };
 
 }  // namespace pleat::inline v0_1

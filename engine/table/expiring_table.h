@@ -50,6 +50,7 @@
 #include <set>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <pleat/time.h>
@@ -155,13 +156,18 @@ class ExpiringTable {
     if (!IsReferred(bits)) slab_.Free(number, hot);
   }
 
-  std::byte* hot(uint32_t number) const noexcept { return slab_.hot(number); }
-  Cold& cold(uint32_t number) const noexcept {
+  // The parts of an entry: of a const table to read, else to change.
+  const std::byte* hot(uint32_t number) const noexcept { return slab_.hot(number); }
+  std::byte* hot(uint32_t number) noexcept { return slab_.hot(number); }
+  const Cold& cold(uint32_t number) const noexcept {
     if constexpr (BitsInEntry<Cold>) {
-      return *reinterpret_cast<Cold*>(slab_.hot(number));
+      return *reinterpret_cast<const Cold*>(slab_.hot(number));
     } else {
       return slab_.cold(number);
     }
+  }
+  Cold& cold(uint32_t number) noexcept {
+    return const_cast<Cold&>(std::as_const(*this).cold(number));
   }
 
   // Whether an entry lives at `number`, which may be any number at all.
@@ -426,8 +432,11 @@ class ExpiringTable {
     if constexpr (kCalls) return bits.referred || bits.called;
     return bits.referred;
   }
-  Ticket& TicketAt(uint32_t reference) const noexcept {
-    return *reinterpret_cast<Ticket*>(tickets_.hot(reference & ~kMarkBit));
+  const Ticket& TicketAt(uint32_t reference) const noexcept {
+    return *reinterpret_cast<const Ticket*>(tickets_.hot(reference & ~kMarkBit));
+  }
+  Ticket& TicketAt(uint32_t reference) noexcept {
+    return const_cast<Ticket&>(std::as_const(*this).TicketAt(reference));
   }
   // The entry that a reference is for, or kNone.
   uint32_t NumberOf(uint32_t reference) const noexcept {

@@ -40,7 +40,7 @@ bool KeyIndex::Holds(uint32_t hash, uint32_t number) const noexcept {
 }
 
 void KeyIndex::CheckPlaceOf(size_t slot) const {
-  Segment& segment = *directory_[slot];
+  const Segment& segment = *directory_[slot];
   PLEAT_CHECK(segment.depth() <= depth_ && slot % SpanOf(segment) == 0);
   PLEAT_CHECK(segments_.Knows(segment.number()));
   for (size_t i = 0; i < SpanOf(segment); ++i) PLEAT_CHECK(directory_[slot + i] == &segment);
@@ -125,7 +125,7 @@ KeyIndex::Segment& KeyIndex::NewSibling(uint32_t hash) {
 
 // The segment that shares all but the last bit of its hash range with that of `hash`, unless it was
 // split further, or has to stay as it is.
-KeyIndex::Segment* KeyIndex::SiblingOf(uint32_t hash) const noexcept {
+KeyIndex::Segment* KeyIndex::SiblingOf(uint32_t hash) noexcept {
   Segment& segment = SegmentOf(hash);
   if (segment.depth() <= least_depth_) return nullptr;
   Segment* const sibling = directory_[SlotOf(hash) ^ SpanOf(segment)];

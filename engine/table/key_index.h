@@ -194,7 +194,9 @@ class KeyIndex {
   struct Segment {
     Bucket buckets[kBuckets];
 
+    uint16_t size() const noexcept { return buckets[0].header; }
     uint16_t& size() noexcept { return buckets[0].header; }
+    uint16_t depth() const noexcept { return buckets[1].header; }
     uint16_t& depth() noexcept { return buckets[1].header; }
     uint32_t number() const noexcept {  // in `segments_`
       return uint32_t{buckets[3].header} << 16 | buckets[2].header;
@@ -261,7 +263,10 @@ class KeyIndex {
   }
 
   size_t SlotOf(uint32_t hash) const noexcept { return uint64_t{hash} << depth_ >> 32; }
-  Segment& SegmentOf(uint64_t hash) const noexcept {
+  const Segment& SegmentOf(uint64_t hash) const noexcept {
+    return *directory_[SlotOf(static_cast<uint32_t>(hash))];
+  }
+  Segment& SegmentOf(uint64_t hash) noexcept {
     return *directory_[SlotOf(static_cast<uint32_t>(hash))];
   }
 
@@ -271,7 +276,7 @@ class KeyIndex {
   static void Place(Segment& segment, uint32_t hash, uint16_t tag, uint32_t number) noexcept;
   Segment& NewSegment();
   Segment& NewSibling(uint32_t hash);
-  Segment* SiblingOf(uint32_t hash) const noexcept;
+  Segment* SiblingOf(uint32_t hash) noexcept;
   void MergeWithSibling(uint32_t hash) noexcept;
   static void MoveAll(const Segment& from, Segment& to) noexcept;
   void Join(uint32_t hash, Segment& stays, Segment& goes) noexcept;
@@ -320,7 +325,7 @@ class KeyIndex {
 
   // Each key lies in the first bucket that had room for it, and was counted where it passed.
   template <class HashOf>
-  void CheckSegment(Segment& segment, const HashOf& hash_of) const {
+  void CheckSegment(const Segment& segment, const HashOf& hash_of) const {
     uint32_t size = 0;
     uint32_t passed[kBuckets] = {};
     for (uint32_t i = 0; i < kBuckets; ++i) {
@@ -338,7 +343,9 @@ class KeyIndex {
   }
 
   // How many directory slots point to a segment.
-  size_t SpanOf(Segment& segment) const noexcept { return size_t{1} << (depth_ - segment.depth()); }
+  size_t SpanOf(const Segment& segment) const noexcept {
+    return size_t{1} << (depth_ - segment.depth());
+  }
 
   // The only segment of an index that never had a key: nobody finds anything there, and because it
   // counts as full, the first key makes a real one.

@@ -68,6 +68,11 @@ class PlaceImages {
     row.images.append(image_.bytes());
   }
 
+  // Before an entry begins at a place, which is free.
+  [[gnu::cold]] void KeepNothing(uint32_t place) {
+    if (!Has(place)) Keep(place, [](FieldWriter&) {});
+  }
+
   bool at_end() const noexcept { return next_ >= end_; }
 
   // Writes the images of the next strip, and calls `save(place)` for the places without one, all in

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "engine/base/check.h"
@@ -32,10 +33,11 @@ class SideArray {
 
   // The T of a number that was added. Its bytes are undefined until they are set, and stay readable
   // as long as any number of its page is there.
-  T& operator[](uint32_t number) const noexcept {
+  const T& operator[](uint32_t number) const noexcept {
     PLEAT_DCHECK(number >> kBits < pages_.size() && used_[number >> kBits] > 0);
-    return reinterpret_cast<T*>(pages_[number >> kBits])[number & kMask];
+    return reinterpret_cast<const T*>(pages_[number >> kBits])[number & kMask];
   }
+  T& operator[](uint32_t number) noexcept { return const_cast<T&>(std::as_const(*this)[number]); }
 
   // REQUIRES: the number is not there.
   T& Add(uint32_t number) {

@@ -176,14 +176,21 @@ class Slab {
   // Above all numbers that Knows() knows.
   uint32_t end() const noexcept { return static_cast<uint32_t>(chunks_.size()) << kIndexBits; }
 
-  std::byte* hot(uint32_t number) const noexcept {
+  // The parts of a place: of a const slab to read, else to change.
+  const std::byte* hot(uint32_t number) const noexcept {
     PLEAT_DCHECK(Knows(number));
     return chunks_[number >> kIndexBits] + (number & kIndexMask) * stride_;
   }
-  Cold& cold(uint32_t number) const noexcept {
+  std::byte* hot(uint32_t number) noexcept {
+    return const_cast<std::byte*>(std::as_const(*this).hot(number));
+  }
+  const Cold& cold(uint32_t number) const noexcept {
     PLEAT_DCHECK(Knows(number));
-    std::byte* const first = chunks_[number >> kIndexBits] + cold_offset_;
-    return reinterpret_cast<Cold*>(first)[number & kIndexMask];
+    const std::byte* const first = chunks_[number >> kIndexBits] + cold_offset_;
+    return reinterpret_cast<const Cold*>(first)[number & kIndexMask];
+  }
+  Cold& cold(uint32_t number) noexcept {
+    return const_cast<Cold&>(std::as_const(*this).cold(number));
   }
 
   // Calls `visit(number)` for every place that Knows() knows: all taken places, and some free ones,

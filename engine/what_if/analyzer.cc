@@ -90,10 +90,14 @@ class [[gnu::visibility("hidden")]] Analyzer::Impl {
     return {part.opened, part.last, part.first_event, next, static_cast<uint32_t>(part.end)};
   }
 
-  Key& key(uint32_t number) const noexcept { return *reinterpret_cast<Key*>(keys_.hot(number)); }
-  Range& range(uint32_t number) const noexcept {
-    return *reinterpret_cast<Range*>(ranges_.hot(number));
+  const Key& key(uint32_t number) const noexcept {
+    return *reinterpret_cast<const Key*>(keys_.hot(number));
   }
+  Key& key(uint32_t number) noexcept { return *reinterpret_cast<Key*>(keys_.hot(number)); }
+  const Range& range(uint32_t number) const noexcept {
+    return *reinterpret_cast<const Range*>(ranges_.hot(number));
+  }
+  Range& range(uint32_t number) noexcept { return *reinterpret_cast<Range*>(ranges_.hot(number)); }
   uint32_t Find(const PackedKey& packed, uint64_t hash) const {
     return index_.Find(hash, [&](uint32_t number) { return key(number).key == packed; });
   }

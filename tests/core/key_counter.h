@@ -105,9 +105,10 @@ class KeyCountBook final : public OutboxBook {
     void Prefetch(uint32_t number) const noexcept { pleat::Prefetch(&book.At(number)); }
     uint64_t Version() const noexcept { return 0; }  // deadlines are fixed
   };
-  Entry& At(uint32_t number) const noexcept {
-    return *reinterpret_cast<Entry*>(table_.hot(number));
+  const Entry& At(uint32_t number) const noexcept {
+    return *reinterpret_cast<const Entry*>(table_.hot(number));
   }
+  Entry& At(uint32_t number) noexcept { return *reinterpret_cast<Entry*>(table_.hot(number)); }
 
   bool EmitDue(const Instant& at, size_t most) override {
     Budget budget(most);

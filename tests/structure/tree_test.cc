@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/structure/class_sizes.h"
+#include "tests/structure/const_views.h"
 #include "tests/structure/include_rules.h"
 #include "tests/support/source_dir.h"
 
@@ -124,7 +125,7 @@ TEST(Tree, HasNoFileAboveSixHundredLines) {
 // A class that has more than it may is to be split. Those named here have more, and may only lose some:
 // a figure that has become smaller is to be written down, and 20 are none to be named.
 TEST(Tree, NoClassHasOverTwentyDataMembers) {
-  const std::map<std::string, int> larger = {{"Deadlines", 23}, {"GroupTable", 31}};
+  const std::map<std::string, int> larger = {{"Deadlines", 23}, {"GroupTable", 30}};
   std::map<std::string, int> found;
   for (const SourceFile& file : SourceFiles()) {
     if (file.path.starts_with("tests/") || file.path.starts_with("bench/")) continue;
@@ -133,6 +134,25 @@ TEST(Tree, NoClassHasOverTwentyDataMembers) {
     }
   }
   EXPECT_EQ(found, larger);
+}
+
+// What a snapshot still needs of an entry is kept by whoever changes the entry; so who only reads a
+// table gets nothing to write. Those named here give what they refer to, which is not theirs.
+TEST(Tree, NoConstFunctionOfTheEngineGivesWhatMayBeWritten) {
+  const std::map<std::string, std::set<std::string>> handles = {
+      {"engine/asio/driver_core.h", {"engine"}},
+      {"engine/core/any_folder.cc", {"core"}},
+      {"engine/core/any_live_set.cc", {"core"}},
+      {"engine/core/any_presence.cc", {"core"}},
+      {"engine/core/outbox_collection.cc", {"book", "outbox", "partition"}},
+      {"engine/partition/partition.h", {"lock", "partition"}}};
+  std::map<std::string, std::set<std::string>> found;
+  for (const SourceFile& file : SourceFiles()) {
+    if (!file.path.starts_with("engine/")) continue;
+    const std::set<std::string> names = ConstThatWritesIn(file.text);
+    if (!names.empty()) found[file.path] = names;
+  }
+  EXPECT_EQ(found, handles);
 }
 
 TEST(Tree, NoPublicHeaderIsLongOrWide) {

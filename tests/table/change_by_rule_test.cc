@@ -16,6 +16,8 @@
 #include "engine/live/series_table.h"
 #include "engine/rollup/counter_table.h"
 #include "engine/table/place_images.h"
+#include "engine/table/side_array.h"
+#include "engine/table/slab.h"
 
 namespace pleat {
 namespace {
@@ -41,18 +43,13 @@ class Words : public ChangeByRule<Words, uint64_t> {
 
  private:
   friend class ChangeByRule<Words, uint64_t>;
-  uint64_t& EntryAt(uint32_t number) const noexcept { return words_[number]; }
-  bool MayChange(uint32_t number) const noexcept {
-    return images_ == nullptr || images_->Has(number);
-  }
-  void KeepImage(uint32_t number) {
-    if (!MayChange(number)) {
-      images_->Keep(number, [&](FieldWriter& out) { out(words_[number]); });
-    }
+  const uint64_t& EntryAt(uint32_t number) const noexcept { return words_[number]; }
+  void KeepImageNow(uint32_t number) {
+    if (images_->Has(number)) return;
+    images_->Keep(number, [&](FieldWriter& out) { out(words_[number]); });
   }
 
-  mutable std::vector<uint64_t> words_;
-  std::unique_ptr<PlaceImages> images_;
+  std::vector<uint64_t> words_;
 };
 
 // Whether an entry, as a table shows it, can be written.
@@ -74,6 +71,26 @@ TEST(ChangeByRule, ShowsEntriesAsConst) {
   static_assert(!kCanBeWritten<decltype(std::declval<MemberTable&>().at(0))>);
   static_assert(!kCanBeWritten<decltype(std::declval<MemberTable&>().payload(0))>);
   static_assert(!kCanBeWritten<decltype(std::declval<SeriesTable&>().at(0))>);
+}
+
+// Whether an entry of such a table, const or not, can be changed.
+template <class Table>
+constexpr bool kCanChange =
+    requires(Table& table) { table.Change(0); } || requires(Table& table) { table.ChangeKept(0); };
+
+TEST(ChangeByRule, ChangesNoEntryOfAConstTable) {
+  static_assert(kCanChange<Words> && !kCanChange<const Words>);
+  static_assert(kCanChange<GroupTable> && !kCanChange<const GroupTable>);
+  static_assert(kCanChange<CounterTable> && !kCanChange<const CounterTable>);
+  static_assert(kCanChange<MemberTable> && !kCanChange<const MemberTable>);
+  static_assert(kCanChange<SeriesTable> && !kCanChange<const SeriesTable>);
+}
+
+TEST(ChangeByRule, ReadsTheBytesBelowAConstTableAsConst) {
+  static_assert(kCanBeWritten<decltype(std::declval<Slab<int>&>().hot(0))>);
+  static_assert(!kCanBeWritten<decltype(std::declval<const Slab<int>&>().hot(0))>);
+  static_assert(!kCanBeWritten<decltype(std::declval<const Slab<int>&>().cold(0))>);
+  static_assert(!kCanBeWritten<decltype(std::declval<const SideArray<int>&>()[0])>);
 }
 
 TEST(ChangeByRule, KeepsAnEntryAsItWasBeforeItsFirstChange) {

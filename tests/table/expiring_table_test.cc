@@ -56,7 +56,10 @@ struct Owner {
   explicit Owner(Duration usual_life = 4096us * 16, size_t run_most = Deadlines::kRunMost)
       : table(pool, sizeof(Entry), usual_life, Entries{*this}, run_most) {}
 
-  Entry& At(uint32_t number) const { return *reinterpret_cast<Entry*>(table.hot(number)); }
+  const Entry& At(uint32_t number) const {
+    return *reinterpret_cast<const Entry*>(table.hot(number));
+  }
+  Entry& At(uint32_t number) { return *reinterpret_cast<Entry*>(table.hot(number)); }
   uint32_t New(uint64_t hash, EngineTime due, uint64_t order = 0) {
     const uint32_t number = table.New();
     static_cast<BareEntry&>(At(number)) = {.hash = hash, .due = due, .order = order};

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include <absl/container/flat_hash_set.h>
 #include <absl/hash/hash.h>
@@ -109,6 +110,7 @@ struct ElementSet::Block {
   size_t count;
   Index* index;  // null until it is looked for something among kIndexedSize elements
 
+  const char* bytes() const noexcept { return reinterpret_cast<const char*>(this + 1); }
   char* bytes() noexcept { return reinterpret_cast<char*>(this + 1); }
 
   bool Contains(std::string_view element) {
@@ -160,10 +162,13 @@ struct ElementSet::Block {
   }
 };
 
-ElementSet::Block* ElementSet::block() const noexcept {
-  Block* block;
+const ElementSet::Block* ElementSet::block() const noexcept {
+  const Block* block;
   std::memcpy(&block, bytes_, sizeof(Block*));
   return block;
+}
+ElementSet::Block* ElementSet::block() noexcept {
+  return const_cast<Block*>(std::as_const(*this).block());
 }
 
 void ElementSet::set_block(Block* block) noexcept {

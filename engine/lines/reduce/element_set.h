@@ -87,7 +87,8 @@ class ElementSet {
   bool on_heap() const noexcept { return (state_ & kOnHeap) != 0; }
   size_t inline_used() const noexcept { return state_ & (kCut - 1); }
   size_t BlockBytes() const noexcept;
-  Block* block() const noexcept;
+  const Block* block() const noexcept;
+  Block* block() noexcept;
   void set_block(Block* block) noexcept;
   void MoveToHeap();
   void Put(std::string_view element);
