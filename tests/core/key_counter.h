@@ -125,7 +125,8 @@ class KeyCountBook final : public OutboxBook {
     ClosedGroup shown;
     shown.count = At(ready.entry).count;
     shown.key = At(ready.entry).key.view();
-    shown.state = &At(ready.entry).count;
+    // Who takes the emission may write to the state.
+    shown.state = const_cast<uint64_t*>(&At(ready.entry).count);
     shown.closed = ready.ripe;
     shown.reason = Reason::kMaxWait;
     shown.id = {partition_, ready.generation};
