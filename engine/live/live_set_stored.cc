@@ -61,18 +61,17 @@ void LiveSetBook::Load(FieldReader& in, const Instant&) {
   for (uint64_t left = series; left > 0 && in.ok(); --left) loader.LoadSeries(in, hash_key_, keys);
   loader.BeginMembers(in, members);
   for (uint64_t left = members; left > 0 && in.ok(); --left) {
-    size_t i = 0;
-    const uint32_t number = loader.ReadSeries(in, i);
+    const uint32_t number = loader.ReadSeries(in);
     if (!in.ok()) return;
     const uint32_t member = members_.Load(in, number, series_.at(number).hash, keys);
-    if (in.ok()) loader.Add(in, i, member);
+    if (in.ok()) loader.Add(in, number, member);
   }
   loader.End(in, seen_);
   if (!in.ok()) return;
   size_t live = 0;
-  for (size_t i = 0; i < loader.size(); ++i) {
-    live += series_.Live(loader.number(i));
-    kept_bytes_ += KeptBytes(loader.number(i));
+  for (const uint32_t number : loader.numbers()) {
+    live += series_.Live(number);
+    kept_bytes_ += KeptBytes(number);
   }
   in.Expect(ledger_.live == live && ledger_.Balances());
 }

@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -216,6 +217,7 @@ class PresenceBook final : public FeedBook {
   void LoadConnections(FieldReader& in, uint64_t series, uint64_t connections, Loader& loader);
   void LoadHome(FieldReader& in, Loader& loader);
   void LoadConnection(FieldReader& in, Loader& loader);
+  bool IsAsItsLatest(uint32_t user, std::span<const uint32_t> connections) const;
   void LinkConnections(FieldReader& in, Loader& loader);
 
   void Show(uint32_t user, EngineTime now, AnyPresence::See see) const;

@@ -1,12 +1,16 @@
 // A PresenceBook as bytes: time and numbers, the ledger; series with users, and users; series with
 // connections, and connections. The order of a user's connections follows from their keys.
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <span>
 #include <vector>
 
 #include <pleat/options.h>
 
 #include "engine/base/check.h"
-#include "engine/live/member_groups.h"
 #include "engine/live/presence_book.h"
+#include "engine/live/sequence_sort.h"
 #include "engine/live/series_loader.h"
 
 namespace pleat::inline v0_1 {
@@ -56,17 +60,12 @@ void PresenceBook::EndSave() noexcept {
 // --- Loaded
 
 struct PresenceBook::Loader {
-  struct User {
-    uint32_t number;
-    bool is_larger;  // the form of the sequence of the connections
-  };
-
   const StoredKeys keys;
   SeriesLoader users;
   SeriesLoader connections;
-  std::vector<User> all;        // in the order in which they were saved
-  MemberGroups by_user;         // connections
-  std::vector<uint32_t> homes;  // by the number of a series of users, that of its connections here
+  std::deque<uint32_t> all;     // users, in the order in which they were saved
+  uint64_t awaited = 0;         // connections
+  std::vector<uint32_t> homes;  // by the number of a series of users, that of its connections
 };
 
 void PresenceBook::Load(FieldReader& in, const Instant&) {
@@ -85,24 +84,21 @@ void PresenceBook::Load(FieldReader& in, const Instant&) {
                 .users = SeriesLoader(users_.series),
                 .connections = SeriesLoader(connections_.series),
                 .all = {},
-                .by_user = {},
                 .homes = {}};
   LoadUsers(in, series, users, loader);
   LoadConnections(in, homes, connections, loader);
   LinkConnections(in, loader);
   if (!in.ok()) return;
   size_t away = 0;
-  for (size_t i = 0; i < loader.users.size(); ++i) {
-    away += users_.series.at(loader.users.number(i)).retained;
-  }
+  for (const uint32_t number : loader.users.numbers()) away += users_.series.at(number).retained;
   in.Expect(ledger_.users == users && ledger_.away == away && ledger_.connections == connections &&
             ledger_.Balances());
 }
 
 void PresenceBook::LoadUsers(FieldReader& in, uint64_t series, uint64_t users, Loader& loader) {
   for (; series > 0 && in.ok(); --series) {
-    loader.users.LoadSeries(in, hash_key_, loader.keys);
-    if (in.ok()) in.Expect(loader.users.IsOfLiveSet(loader.users.size() - 1));
+    const uint32_t number = loader.users.LoadSeries(in, hash_key_, loader.keys);
+    if (in.ok()) in.Expect(loader.users.IsOfLiveSet(number));
   }
   loader.users.BeginMembers(in, users);
   for (; users > 0 && in.ok(); --users) LoadUser(in, loader);
@@ -110,17 +106,17 @@ void PresenceBook::LoadUsers(FieldReader& in, uint64_t series, uint64_t users, L
 }
 
 void PresenceBook::LoadUser(FieldReader& in, Loader& loader) {
-  size_t i = 0;
-  const uint32_t series = loader.users.ReadSeries(in, i);
+  const uint32_t series = loader.users.ReadSeries(in);
   if (!in.ok()) return;
   const uint32_t user = users_.members.Load(in, series, users_.series.at(series).hash, loader.keys);
   const uint64_t connections = in.Number();
   in.Expect(connections < kNone);
   if (!in.ok()) return;
-  loader.by_user.AddGroup(static_cast<uint32_t>(connections));
-  loader.all.push_back({user, sequences_.LoadForm(static_cast<size_t>(connections), in)});
+  ChangingConnectionsOf(user) = sequences_.Await(static_cast<uint32_t>(connections), in);
+  loader.awaited += connections;
+  loader.all.push_back(user);
   in.Expect(!users_.members.at(user).has_extra);
-  loader.users.Add(in, i, user);
+  loader.users.Add(in, series, user);
 }
 
 void PresenceBook::LoadConnections(FieldReader& in, uint64_t series, uint64_t connections,
@@ -129,29 +125,27 @@ void PresenceBook::LoadConnections(FieldReader& in, uint64_t series, uint64_t co
   loader.homes.assign(users_.series.end(), kNone);
   for (; series > 0 && in.ok(); --series) LoadHome(in, loader);
   loader.connections.BeginMembers(in, connections);
-  if (!in.Expect(loader.by_user.total() == connections)) return;
+  if (!in.Expect(loader.awaited == connections)) return;
   for (; connections > 0 && in.ok(); --connections) LoadConnection(in, loader);
   loader.connections.End(in, seen_);
 }
 
 // A series of connections, which has the name of one of users.
 void PresenceBook::LoadHome(FieldReader& in, Loader& loader) {
-  loader.connections.LoadSeries(in, hash_key_, loader.keys);
+  const uint32_t number = loader.connections.LoadSeries(in, hash_key_, loader.keys);
   if (!in.ok()) return;
-  const size_t i = loader.connections.size() - 1;
-  const Series& home = connections_.series.at(loader.connections.number(i));
+  const Series& home = connections_.series.at(number);
   const uint32_t users = users_.series.Find(home.name, home.name.HashWith(hash_key_));
   if (!in.Expect(users != kNone)) return;
-  in.Expect(loader.connections.IsOfLiveSet(i) && loader.connections.RetainsNone(i) &&
-            home.since == 0);
-  loader.homes[users] = static_cast<uint32_t>(i);
+  in.Expect(loader.connections.IsOfLiveSet(number) && home.retained == 0 && home.since == 0);
+  loader.homes[users] = number;
 }
 
 // A connection, as MemberTable::SaveNext() writes a member: of the user, and in the user's series.
 void PresenceBook::LoadConnection(FieldReader& in, Loader& loader) {
   const uint64_t which = in.Number();
   if (!in.Expect(which < loader.all.size())) return;
-  const uint32_t user = loader.all[static_cast<size_t>(which)].number;
+  const uint32_t user = loader.all[static_cast<size_t>(which)];
   const uint32_t home = loader.homes[users_.members.at(user).series];
   const std::string_view id = in.Bytes();
   const SequenceKey key = loader.keys.Load(in);
@@ -163,28 +157,37 @@ void PresenceBook::LoadConnection(FieldReader& in, Loader& loader) {
   const MemberRef ref(id, users_.members.HashOf(user), hash_key_);
   const auto is_of_user = [&](uint32_t number) { return PartOf(number).user == user; };
   if (!in.Expect(connections_.members.FindIf(ref, is_of_user) == kNone)) return;
-  const uint32_t number =
-      connections_.members.Add(ref, loader.connections.number(home), key.time, key.position, &part);
+  const uint32_t number = connections_.members.Add(ref, home, key.time, key.position, &part);
   loader.connections.Add(in, home, number);
-  in.Expect(loader.by_user.Add(static_cast<size_t>(which), key, number));
+  in.Expect(sequences_.Add(ChangingConnectionsOf(user), number));
 }
 
-// Gives each user the sequence of the connections.
+// Whether a user has the stamp and the position of the latest of these connections, or is gone.
+bool PresenceBook::IsAsItsLatest(uint32_t user, std::span<const uint32_t> connections) const {
+  const Member& member = users_.members.at(user);
+  if (connections.empty()) return GoneAt(member.stamp) <= seen_;
+  const Member& latest = connections_.members.at(connections.back());
+  return latest.stamp == member.stamp && latest.position == member.position;
+}
+
+// Puts the connections of each user in order.
 void PresenceBook::LinkConnections(FieldReader& in, Loader& loader) {
-  if (!in.ok()) return;
-  loader.by_user.Gather();
-  std::vector<uint32_t> own;
-  for (size_t i = 0; i < loader.all.size() && in.ok(); ++i) {
-    const auto& [user, is_larger] = loader.all[i];
-    const Member& member = users_.members.at(user);
-    if (!in.Expect(loader.by_user.Sort(i, own))) return;
-    ChangingConnectionsOf(user) = sequences_.Make(own, is_larger);
-    if (own.empty()) {
-      in.Expect(GoneAt(member.stamp) <= seen_);
-      continue;
+  SequenceSort sort;
+  std::vector<uint32_t> connections;
+  constexpr size_t kMost = decltype(sequences_)::kCollectMax;
+  std::array<const Sequence*, kMost> orders;
+  for (size_t begin = 0; begin < loader.all.size() && in.ok();) {
+    const size_t count = std::min(kMost, loader.all.size() - begin);
+    for (size_t i = 0; i < count; ++i) orders[i] = &ConnectionsOf(loader.all[begin + i]);
+    sequences_.Collect({orders.data(), count}, connections);
+    std::span<uint32_t> left(connections);
+    for (const size_t end = begin + count; begin < end && in.ok(); ++begin) {
+      const uint32_t user = loader.all[begin];
+      const std::span<uint32_t> own = left.first(ConnectionsOf(user).size());
+      left = left.subspan(own.size());
+      if (!in.Expect(sequences_.Order(ChangingConnectionsOf(user), sort, own))) return;
+      in.Expect(IsAsItsLatest(user, own));
     }
-    const Member& latest = connections_.members.at(own.back());
-    in.Expect(latest.stamp == member.stamp && latest.position == member.position);
   }
 }
 

@@ -24,6 +24,7 @@
 #include <functional>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include <pleat/stored.h>
 #include <pleat/time.h>
@@ -32,6 +33,7 @@
 #include "engine/base/page_pool.h"
 #include "engine/base/prefetch.h"
 #include "engine/live/sequence_search.h"
+#include "engine/live/sequence_sort.h"
 #include "engine/live/sequence_tree.h"
 #include "engine/table/slab.h"
 
@@ -54,6 +56,13 @@ class Sequence {
   static constexpr uint32_t kNoNumber = UINT32_MAX;  // fills what is left of an array
 
   bool is_tree() const noexcept { return form_ == Form::kTree; }
+  // What there is of the members of a sequence that is being loaded: a chain, which leads from the
+  // one that came last to the others. Each has the number of the next one for a place.
+  struct Chain {
+    uint32_t last;
+    uint32_t missing;  // members that did not come yet
+  };
+
   // How many numbers a form below kTree has room for.
   static uint32_t RoomOf(Form form) noexcept { return kInlineMax << static_cast<int>(form); }
 
@@ -63,6 +72,7 @@ class Sequence {
     uint32_t numbers_[kInlineMax] = {kNoNumber, kNoNumber};
     uint32_t array_;  // its place in the pool
     SequenceTree tree_;
+    Chain chain_;  // only while it is loaded, in any form
   };
 };
 static_assert(sizeof(Sequence) == 16);
@@ -210,21 +220,76 @@ class SequencePool {
   static void SaveForm(const Sequence& sequence, FieldWriter& out) {
     if (MayBeLarger(sequence.size_)) out.PutByte(sequence.form_ != FormFor(sequence.size_));
   }
-  // Of a sequence of `size` members: whether its form is the larger one.
-  static bool LoadForm(size_t size, FieldReader& in) {
+
+  // --- Loaded: Await(), Add() of each member, in any order, Collect() and Order(). Between these
+  // nothing but size() may be asked of the sequence, and it takes no memory, whatever its size is said
+  // to be.
+
+  static Sequence Await(uint32_t size, FieldReader& in) {
     bool larger = false;
     if (MayBeLarger(size)) in(larger);
-    return larger;
-  }
-  // The sequence of these members, which are in order. `larger`: as LoadForm() says. O(n).
-  Sequence Make(std::span<const uint32_t> numbers, bool larger) {
-    PLEAT_DCHECK(!larger || MayBeLarger(numbers.size()));
-    const auto form =
-        static_cast<Form>(static_cast<int>(FormFor(numbers.size())) + (larger ? 1 : 0));
-    if (form != Form::kTree) return Copy(numbers, form);
     Sequence sequence;
-    sequence.size_ = static_cast<uint32_t>(numbers.size());
-    sequence.form_ = form;
+    sequence.size_ = size;
+    sequence.form_ = static_cast<Form>(static_cast<int>(FormFor(size)) + (larger ? 1 : 0));
+    sequence.chain_ = {.last = Sequence::kNoNumber, .missing = size};
+    return sequence;
+  }
+  // Returns false if all members are there already.
+  bool Add(Sequence& sequence, uint32_t number) {
+    if (sequence.chain_.missing == 0) return false;
+    --sequence.chain_.missing;
+    members_.PlaceOf(number) = std::exchange(sequence.chain_.last, number);
+    return true;
+  }
+  // Sets `numbers` to the members of these sequences, of which all are there: those of one behind
+  // those of the other, as they came. Walks all chains at once, so that their cache misses overlap.
+  static constexpr size_t kCollectMax = 32;
+  void Collect(std::span<const Sequence* const> sequences, std::vector<uint32_t>& numbers) const {
+    struct Walk {
+      uint32_t next;
+      size_t end;  // of those that are left
+    };
+    std::array<Walk, kCollectMax> walks;
+    size_t open = 0;
+    size_t count = 0;
+    for (const Sequence* const sequence : sequences) {
+      PLEAT_DCHECK(sequence->chain_.missing == 0);
+      if (sequence->empty()) continue;
+      count += sequence->size_;
+      walks[open++] = {sequence->chain_.last, count};
+      members_.Prefetch(sequence->chain_.last);
+    }
+    numbers.clear();
+    numbers.reserve(count);
+    numbers.resize(count);
+    while (open > 0) {
+      for (size_t i = 0; i < open;) {
+        Walk& walk = walks[i];
+        numbers[--walk.end] = walk.next;
+        walk.next = members_.PlaceOf(walk.next);
+        if (walk.next == Sequence::kNoNumber) {
+          walk = walks[--open];
+        } else {
+          members_.Prefetch(walk.next);
+          ++i;
+        }
+      }
+    }
+  }
+  // Puts the members in order. `numbers`: those that Collect() has found, which are in order then, too.
+  // Returns false, and has no order, if two have one key. O(n log n).
+  bool Order(Sequence& sequence, SequenceSort& sort, std::span<uint32_t> numbers) {
+    if (!sort.Sort(members_, numbers)) return false;
+    sequence = Make(numbers, sequence);
+    return true;
+  }
+  // The sequence of these members, which are in order, in the form of another one of them. O(n).
+  Sequence Make(std::span<const uint32_t> numbers, const Sequence& like) {
+    PLEAT_DCHECK(numbers.size() == like.size_);
+    if (!like.is_tree()) return Copy(numbers, like.form_);
+    Sequence sequence;
+    sequence.size_ = like.size_;
+    sequence.form_ = Form::kTree;
     sequence.tree_ = trees_.Make(numbers);
     tree_members_ += numbers.size();
     return sequence;

@@ -2,8 +2,10 @@
 // else follows from the past of their order; how many of these are retained; the same of members with
 // TTLs of their own. Deadlines and places are made again.
 #include <algorithm>
+#include <array>
+#include <memory>
 #include <new>
-#include <vector>
+#include <span>
 
 #include <pleat/options.h>
 
@@ -60,95 +62,101 @@ uint32_t SeriesLoader::LoadSize(FieldReader& in) {
   return in.Expect(size < SeriesTable::kNone) ? static_cast<uint32_t>(size) : 0;
 }
 
-void SeriesLoader::LoadSeries(FieldReader& in, const HashKey& hash_key, const StoredKeys& keys) {
-  using Pool = decltype(table_.stamps_);
+uint32_t SeriesLoader::LoadSeries(FieldReader& in, const HashKey& hash_key,
+                                  const StoredKeys& keys) {
   const std::string_view text = in.Bytes();
-  Duration ttl{0};
-  in(ttl);
-  in.Expect(text.size() <= kKeyBytesMax && ttl >= Duration::zero() && ttl != table_.ttl_);
-  const uint64_t since = in.Number();
-  Loaded loaded;
-  loaded.plain = LoadSize(in);
-  loaded.plain_is_larger = Pool::LoadForm(loaded.plain, in);
-  const EngineTime latest = keys.LoadTime(in);
-  loaded.retained = LoadSize(in);
-  loaded.own = LoadSize(in);
-  if (loaded.own > 0) loaded.own_is_larger = Pool::LoadForm(loaded.own, in);
-  in.Expect(loaded.retained <= loaded.plain);
-  in.Expect(loaded.plain > 0 || loaded.own > 0 || ttl != Duration::zero());
-  if (!in.ok()) return;
+  in.Expect(text.size() <= kKeyBytesMax);
+  if (!in.ok()) return SeriesTable::kNone;
   const PackedKey name(text);
   const uint64_t hash = name.HashWith(hash_key);
-  if (!in.Expect(table_.Find(name, hash) == SeriesTable::kNone)) return;
-  loaded.number = table_.Open(name, hash);
-  Series& series = table_.ChangeKept(loaded.number);
-  series.ttl = ttl;
-  series.since = since;
-  series.latest = latest;
-  loaded_.push_back(loaded);
-  groups_.AddGroup(loaded.plain);
-  groups_.AddGroup(loaded.own);
+  if (!in.Expect(table_.Find(name, hash) == SeriesTable::kNone)) return SeriesTable::kNone;
+  const uint32_t number = table_.Open(name, hash);
+  numbers_.push_back(number);
+  LoadOrders(in, keys, table_.ChangeKept(number));
+  return number;
 }
 
-bool SeriesLoader::IsOfLiveSet(size_t i) const noexcept {
-  return table_.at(number(i)).ttl == Duration::zero() && loaded_[i].own == 0;
+// What a record says behind the name.
+void SeriesLoader::LoadOrders(FieldReader& in, const StoredKeys& keys, Series& series) {
+  using Pool = decltype(table_.stamps_);
+  in(series.ttl);
+  in.Expect(series.ttl >= Duration::zero() && series.ttl != table_.ttl_);
+  series.since = in.Number();
+  series.plain = Pool::Await(LoadSize(in), in);
+  series.latest = keys.LoadTime(in);
+  series.retained = LoadSize(in);
+  const uint32_t own = LoadSize(in);
+  if (own > 0) {
+    series.own = table_.own_.Allocate();
+    ++table_.own_orders_;
+    ::new (table_.own_.hot(series.own)) OwnOrder{};
+    table_.OwnOf(series).by_stamp = Pool::Await(own, in);
+  }
+  in.Expect(series.retained <= series.plain.size());
+  in.Expect(!series.plain.empty() || own > 0 || series.ttl != Duration::zero());
+  awaited_ += uint64_t{series.plain.size()} + own;
+}
+
+bool SeriesLoader::IsOfLiveSet(uint32_t series) const noexcept {
+  return table_.at(series).ttl == Duration::zero() && table_.at(series).own == SeriesTable::kNone;
 }
 
 void SeriesLoader::BeginMembers(FieldReader& in, uint64_t members) {
-  in.Expect(groups_.total() == members);
+  in.Expect(awaited_ == members);
 }
 
-uint32_t SeriesLoader::ReadSeries(FieldReader& in, size_t& i) const {
+uint32_t SeriesLoader::ReadSeries(FieldReader& in) const {
   const uint64_t which = in.Number();
-  if (!in.Expect(which < loaded_.size())) return SeriesTable::kNone;
-  i = static_cast<size_t>(which);
-  return loaded_[i].number;
+  if (!in.Expect(which < numbers_.size())) return SeriesTable::kNone;
+  return numbers_[static_cast<size_t>(which)];
 }
 
-void SeriesLoader::Add(FieldReader& in, size_t i, uint32_t member) {
+void SeriesLoader::Add(FieldReader& in, uint32_t number, uint32_t member) {
+  Series& series = table_.ChangeKept(number);
   const bool own = table_.members_.ttl(member) != Duration::zero();
-  in.Expect(groups_.Add(GroupOf(i, own), table_.by_stamp_.KeyOf(member), member));
+  if (!in.Expect(!own || series.own != SeriesTable::kNone)) return;
+  in.Expect(table_.stamps_.Add(own ? table_.OwnOf(series).by_stamp : series.plain, member));
 }
 
 void SeriesLoader::End(FieldReader& in, EngineTime seen) {
-  if (in.ok()) groups_.Gather();
-  for (size_t i = 0; i < loaded_.size() && in.ok(); ++i) {
-    MakePlain(in, i, seen);
-    MakeOwn(in, i);
-    if (in.ok()) table_.Arm(loaded_[i].number);
+  constexpr size_t kMost = decltype(table_.stamps_)::kCollectMax;
+  std::array<const Sequence*, kMost> orders;
+  for (size_t begin = 0; begin < numbers_.size() && in.ok();) {
+    const size_t count = std::min(kMost, numbers_.size() - begin);
+    for (size_t i = 0; i < count; ++i) orders[i] = &table_.at(numbers_[begin + i]).plain;
+    table_.stamps_.Collect({orders.data(), count}, members_);
+    std::span<uint32_t> left(members_);
+    for (const size_t end = begin + count; begin < end && in.ok(); ++begin) {
+      Series& series = table_.ChangeKept(numbers_[begin]);
+      OrderPlain(in, series, left.first(series.plain.size()), seen);
+      left = left.subspan(series.plain.size());
+      OrderOwn(in, series);
+      if (in.ok()) table_.Arm(numbers_[begin]);
+    }
   }
 }
 
-void SeriesLoader::MakePlain(FieldReader& in, size_t i, EngineTime seen) {
-  const Loaded& loaded = loaded_[i];
-  Series& series = table_.ChangeKept(loaded.number);
-  in.Expect(groups_.Sort(GroupOf(i, /*own=*/false), members_));
-  if (!in.ok() || members_.empty()) return;
-  in.Expect(table_.members_.at(members_.back()).stamp <= series.latest);
-  series.plain = table_.stamps_.Make(members_, loaded.plain_is_larger);
-  series.retained = loaded.retained;
-  if (loaded.retained > 0) {
-    in.Expect(table_.DeadlineOf(members_[loaded.retained - 1]) <= seen);
+void SeriesLoader::OrderPlain(FieldReader& in, Series& series, std::span<uint32_t> members,
+                              EngineTime seen) {
+  if (!in.Expect(table_.stamps_.Order(series.plain, sort_, members)) || members.empty()) return;
+  in.Expect(table_.members_.at(members.back()).stamp <= series.latest);
+  if (series.retained > 0) {
+    in.Expect(table_.DeadlineOf(members[series.retained - 1]) <= seen);
   }
 }
 
-// Sorts the members by their deadlines, too.
-void SeriesLoader::MakeOwn(FieldReader& in, size_t i) {
-  const Loaded& loaded = loaded_[i];
-  in.Expect(groups_.Sort(GroupOf(i, /*own=*/true), members_));
-  if (!in.ok() || members_.empty()) return;
-  Series& series = table_.ChangeKept(loaded.number);
-  series.own = table_.own_.Allocate();
-  ++table_.own_orders_;
-  auto* const own = ::new (table_.own_.hot(series.own)) OwnOrder{};
-  own->by_stamp = table_.stamps_.Make(members_, loaded.own_is_larger);
-  const auto key_of = [this](uint32_t member) { return table_.by_deadline_.KeyOf(member); };
-  std::ranges::sort(members_, {}, key_of);
-  in.Expect(std::ranges::adjacent_find(members_, {}, key_of) == members_.end());
+// By their deadlines, too.
+void SeriesLoader::OrderOwn(FieldReader& in, Series& series) {
+  if (!in.ok() || series.own == SeriesTable::kNone) return;
+  OwnOrder& own = table_.OwnOf(series);
+  const Sequence* const order = &own.by_stamp;
+  table_.stamps_.Collect({&order, 1}, own_);
+  if (!in.Expect(table_.stamps_.Order(own.by_stamp, sort_, own_))) return;
+  if (!in.Expect(sort_.Sort(table_.by_deadline_, own_))) return;
   if (table_.deadlines_ == nullptr) {
     table_.deadlines_ = std::make_unique<SeriesTable::Deadlined>(table_.pool_, table_.by_deadline_);
   }
-  own->by_deadline = table_.deadlines_->Make(members_, loaded.own_is_larger);
+  own.by_deadline = table_.deadlines_->Make(own_, own.by_stamp);
 }
 
 }  // namespace pleat::inline v0_1
