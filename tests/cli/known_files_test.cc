@@ -104,6 +104,14 @@ TEST_F(KnownFilesTest, DeviceAndInodeCountBeforeTheNameAndThatBeforeTheContent) 
   EXPECT_EQ(files[0].input, 0u);
 }
 
+// The file that a rename replaces leaves its inode to the next one that is made.
+TEST_F(KnownFilesTest, AFileWithTheInodeOfOneThatIsGoneIsAnother) {
+  const FileStamp gone{.device = 1, .inode = 2, .born_ns = 3};
+  EXPECT_FALSE(gone.IsSameFile({.device = 1, .inode = 2, .born_ns = 4}));
+  EXPECT_TRUE(gone.IsSameFile({.device = 1, .inode = 2, .born_ns = 3}));
+  EXPECT_TRUE(gone.IsSameFile({.device = 1, .inode = 2})) << "where births are not known";
+}
+
 TEST_F(KnownFilesTest, NothingIsReadOfAFileThatHasNotChanged) {
   const std::string f = SourceDir() + "/LICENSE";  // for longer than a second
   inputs_ = {Read("/a", "1\n")};

@@ -1,6 +1,8 @@
 #include "tools/pleat/known_files.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,26 +29,17 @@ constexpr uint64_t kBytesAtOnce = 16 << 20;
 
 constexpr int64_t kSecondNs = 1'000'000'000;
 
-int64_t Nanoseconds(const timespec& t) { return int64_t{t.tv_sec} * kSecondNs + t.tv_nsec; }
-
-// A change that is a second old has a time of its own on every file system that is in use.
-int64_t ChangeTime(const struct stat& info) {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  const int64_t changed = Nanoseconds(info.st_ctim);
-  return Nanoseconds(now) - changed > kSecondNs ? changed : 0;
+template <class Time>
+int64_t Nanoseconds(const Time& t) {
+  return int64_t{t.tv_sec} * kSecondNs + int64_t{t.tv_nsec};
 }
 
-// None if it is no regular file.
-absl::StatusOr<std::optional<FileStamp>> StampOf(const std::string& path) {
-  struct stat info{};
-  const int failed = path == "-" ? fstat(STDIN_FILENO, &info) : stat(path.c_str(), &info);
-  if (failed != 0) return ErrnoStatus(errno, InputName(path));
-  if (!S_ISREG(info.st_mode)) return std::optional<FileStamp>();
-  return std::optional<FileStamp>({.device = info.st_dev,
-                                   .inode = info.st_ino,
-                                   .size = static_cast<uint64_t>(info.st_size),
-                                   .changed_ns = ChangeTime(info)});
+// A change that is a second old has a time of its own on every file system that is in use.
+int64_t ChangeTime(const struct statx& info) {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  const int64_t changed = Nanoseconds(info.stx_ctime);
+  return Nanoseconds(now) - changed > kSecondNs ? changed : 0;
 }
 
 // Standard input is read on where it stands: looking at it leaves that place.
@@ -65,6 +58,22 @@ class StandardInputPlace {
 };
 
 }  // namespace
+
+absl::StatusOr<std::optional<FileStamp>> StampOf(const std::string& path) {
+  struct statx info{};
+  const bool is_stdin = path == "-";
+  if (statx(is_stdin ? STDIN_FILENO : AT_FDCWD, is_stdin ? "" : path.c_str(),
+            is_stdin ? AT_EMPTY_PATH : 0, STATX_BASIC_STATS | STATX_BTIME, &info) != 0) {
+    return ErrnoStatus(errno, InputName(path));
+  }
+  if (!S_ISREG(info.stx_mode)) return std::optional<FileStamp>();
+  const bool knows_birth = (info.stx_mask & STATX_BTIME) != 0;
+  return std::optional<FileStamp>({.device = makedev(info.stx_dev_major, info.stx_dev_minor),
+                                   .inode = info.stx_ino,
+                                   .born_ns = knows_birth ? Nanoseconds(info.stx_btime) : 0,
+                                   .size = info.stx_size,
+                                   .changed_ns = ChangeTime(info)});
+}
 
 // Reads a FILE forward, and digests its lines.
 class KnownFiles::Beginning {

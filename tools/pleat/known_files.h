@@ -52,6 +52,9 @@ struct KnownFile {
   uint64_t copy_head = 0;          // and of its head
 };
 
+// Of the file with this name ("-": standard input) as it is now; none if it is no regular file.
+absl::StatusOr<std::optional<FileStamp>> StampOf(const std::string& path);
+
 class KnownFiles {
  public:
   // The lines of a FILE from its beginning. `end`: what becomes of a record without an end.

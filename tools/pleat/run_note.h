@@ -19,16 +19,19 @@ namespace pleat::cli {
 struct FileStamp {
   uint64_t device = 0;
   uint64_t inode = 0;
+  int64_t born_ns = 0;  // a new file may have the inode of one that is gone; 0: not known
   uint64_t size = 0;
   int64_t changed_ns = 0;  // 0: so recently that another change might have the same time
 
   template <class F>
   void Stored(F& f) {
-    f(device, inode, size, changed_ns);
+    f(device, inode, born_ns, size, changed_ns);
   }
   bool Proves(const FileStamp& other) const { return changed_ns != 0 && *this == other; }
   bool IsSameFile(const FileStamp& other) const {
-    return device == other.device && inode == other.inode;
+    const bool both_known = born_ns != 0 && other.born_ns != 0;
+    return device == other.device && inode == other.inode &&
+           (!both_known || born_ns == other.born_ns);
   }
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };

@@ -21,10 +21,10 @@ namespace {
 
 // Whether the file that the note means is there, and not shorter than it was.
 bool IsInPlace(const RunNote::Input& input) {
-  struct stat info{};
-  return !input.name.empty() && stat(input.name.c_str(), &info) == 0 &&
-         input.stamp.IsSameFile({.device = info.st_dev, .inode = info.st_ino}) &&
-         static_cast<uint64_t>(info.st_size) >= input.stamp.size;
+  if (input.name.empty()) return false;
+  const absl::StatusOr<std::optional<FileStamp>> stamp = StampOf(input.name);
+  return stamp.ok() && *stamp && (*stamp)->IsSameFile(input.stamp) &&
+         (*stamp)->size >= input.stamp.size;
 }
 
 // Between two looks at whether a signal has come.
