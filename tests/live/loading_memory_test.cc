@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 using Event = LiveSetEvent<NoPayload>;
 
-constexpr Moment kLast{kT0 + 1s, uint64_t{1} << 30};
+const Moment kLast{kT0 + 1s, uint64_t{1} << 30};
 // For the keys that are sorted at once, and what tables know of their pages.
 constexpr size_t kFixed = size_t{2} << 20;
 

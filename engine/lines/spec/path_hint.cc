@@ -282,13 +282,13 @@ std::string_view TypeOf(std::string_view value) {
 }
 
 void AddOtherTypes(std::string_view line, const Condition& condition, std::string& found) {
-  using Kind = Condition::Kind;
-  if (condition.kind == Kind::kAll || condition.kind == Kind::kAny) {
+  if (condition.kind == Condition::Kind::kAll || condition.kind == Condition::Kind::kAny) {
     for (const Condition& part : condition.parts) AddOtherTypes(line, part, found);
     return;
   }
-  const bool compares = condition.kind == Kind::kEqual ||
-                        (condition.kind >= Kind::kLess && condition.kind <= Kind::kAtLeast);
+  const bool compares =
+      condition.kind == Condition::Kind::kEqual ||
+      (condition.kind >= Condition::Kind::kLess && condition.kind <= Condition::Kind::kAtLeast);
   if (!compares) return;
   const Path asked = *ParsePath(condition.path);
   const auto [reached, value] = Reached(line, asked);
