@@ -42,7 +42,7 @@ inline std::string Zstd(std::string_view text) {
 }
 
 // Gives out a text in reads of at most `at_once` bytes, and then an error if there is one.
-class TextSource final : public ByteSource {
+class TextSource : public ByteSource {
  public:
   explicit TextSource(std::string text, size_t at_once = SIZE_MAX, absl::Status end = {})
       : text_(std::move(text)), at_once_(at_once), end_(std::move(end)) {}

@@ -112,6 +112,29 @@ TEST_F(KnownFilesTest, AFileWithTheInodeOfOneThatIsGoneIsAnother) {
   EXPECT_TRUE(gone.IsSameFile({.device = 1, .inode = 2})) << "where births are not known";
 }
 
+// What a later run makes of that end is not known: the copy is not done with.
+TEST_F(KnownFilesTest, ACopyWithARecordThatHasNoEndHasARest) {
+  class Records : public TextSource {
+   public:
+    using TextSource::TextSource;
+    bool unfinished() const override { return true; }
+  };
+  inputs_ = {Read("/a", "1\n2\n")};
+  const std::vector<std::string> paths = {dir_.Write("original", "1\n2\n3\n"),
+                                          dir_.Write("copy", "1\n")};
+  for (const bool has_rest : {false, true}) {
+    const auto files =
+        KnownFiles(inputs_, "j").Find(paths, [&](const std::string& path, UnfinishedEnd end) {
+          const std::string text = Content(path);
+          return has_rest ? LineReader(std::make_unique<Records>(text, 1000), end)
+                          : LineReader(std::make_unique<TextSource>(text, 1000), end);
+        });
+    ASSERT_TRUE(files.ok());
+    EXPECT_EQ((*files)[1].copy_of, paths[0]);
+    EXPECT_EQ((*files)[1].copy_has_rest, has_rest);
+  }
+}
+
 TEST_F(KnownFilesTest, NothingIsReadOfAFileThatHasNotChanged) {
   const std::string f = SourceDir() + "/LICENSE";  // for longer than a second
   inputs_ = {Read("/a", "1\n")};

@@ -58,6 +58,25 @@ TEST_F(RunCopies, ACopyThatIsGivenAloneDoesNotTakeThePlaceOfItsOriginal) {
   }
 }
 
+TEST_F(RunCopies, ACopyOnStandardInputIsLeftOut) {
+  for (const int lines : {6, 150}) {
+    const std::string log = dir_.Write("app.log", Edits(0, lines));
+    EXPECT_EQ(Stat(Run("--at-end keep " + log), "lines"), lines);
+    const std::string copy = dir_.Write("copy", Edits(0, lines));
+    const std::string command = PleatProgram() +
+                                " fold --no-summary --key k --time t --quiet 1m --merge 'n=count()'"
+                                " --at-end keep --stats " +
+                                (dir_ / "stats") + " --output " + (dir_ / "out") + " --state " +
+                                (dir_ / "j") + " " + log + " - < " + copy;
+    const Finished run = RunToEnd({"/bin/sh", "-c", command});
+    EXPECT_EQ(run.code, 0);
+    EXPECT_EQ(run.err, "pleat fold: left out of this run, as copies of other FILEs: <stdin> (of " +
+                           log + ")\n");
+    EXPECT_EQ(ParseStats(Content(dir_ / "stats"))["lines"], lines);
+    std::filesystem::remove_all(dir_ / "j");
+  }
+}
+
 // What is written between the copy and the emptying is in the original alone, and a run may read it.
 TEST_F(RunCopies, ACopyOfWhichMoreWasReadThanItHasIsNotReadAgain) {
   const std::string log = dir_.Write("app.log", Edits(0, 150));

@@ -352,6 +352,20 @@ class RotatedMeanwhile : public testing::Test {
   TemporaryDirectory dir_;
 };
 
+// The file that has the inode of the first original has other lines, and not all of them are read.
+TEST_F(RotatedMeanwhile, WhatIsReadOfAnEmptiedOriginalCountsForItsOwnCopyAlone) {
+  dir_.Write("app.log", Numbered(1, 100));
+  Read("app.log");
+  dir_.Write("app.log.1", Numbered(1, 150));
+  dir_.Write("app.log", Numbered(151, 260));
+  Read("app.log.1 app.log");
+  dir_.Write("app.log", Numbered(151, 290));
+  Move("app.log.1", "app.log.2");
+  dir_.Write("app.log.1", Numbered(151, 290));
+  RefusedAfter("app.log.2 app.log.1 app.log", [&] { dir_.Write("app.log", ""); });
+  ExpectRead(Read("app.log.2 app.log.1 app.log"), 290);
+}
+
 TEST_F(RotatedMeanwhile, ADirectoryInThePlaceOfAnotherIsNotTakenForIt) {
   for (const std::string name : {"logs", "new"}) std::filesystem::create_directory(dir_ / name);
   dir_.Write("logs/app.log", Numbered(1, 100));

@@ -110,6 +110,8 @@ class KnownFiles::Beginning {
   }
   uint64_t digest() const { return value_; }
   uint64_t bytes() const { return read_; }
+  // Whether a record without an end was left. REQUIRES: To() has met the end.
+  bool has_rest() const { return reader_.has_rest(); }
 
  private:
   LineReader reader_;
@@ -292,8 +294,6 @@ absl::Status KnownFiles::CheckNotEdited() const {
 
 // Those that end within a head may be copies of any input's file, others of those whose head they have.
 absl::Status KnownFiles::FindCopies(Open open) {
-  const bool reads_standard = std::ranges::find(files_, "-", &KnownFile::path) != files_.end();
-  const StandardInputPlace place(reads_standard ? "-" : "");
   std::erase_if(matches_, [this](const Match& match) {
     return files_[match.file].input || !owners_[match.input];
   });
@@ -332,6 +332,7 @@ absl::Status KnownFiles::FindCopies(Open open) {
 }
 
 absl::StatusOr<bool> KnownFiles::EndsWithinHead(size_t file, Open open) const {
+  const StandardInputPlace place(files_[file].path);
   absl::StatusOr<LineReader> reader = open(files_[file].path, UnfinishedEnd::kLeft);
   if (!reader.ok()) return reader.status();
   const absl::StatusOr<bool> reached = Beginning(*std::move(reader)).To(RunNote::Input::kHeadBytes);
@@ -339,13 +340,14 @@ absl::StatusOr<bool> KnownFiles::EndsWithinHead(size_t file, Open open) const {
 }
 
 absl::StatusOr<KnownFiles::Whole> KnownFiles::ReadWhole(size_t file, Open open) const {
+  const StandardInputPlace place(files_[file].path);
   absl::StatusOr<LineReader> reader = open(files_[file].path, UnfinishedEnd::kLeft);
   if (!reader.ok()) return reader.status();
   Beginning beginning(*std::move(reader));
   if (const auto read = beginning.To(RunNote::Input::kHeadBytes); !read.ok()) return read.status();
   const uint64_t head = beginning.digest();
   if (const auto read = beginning.To(UINT64_MAX); !read.ok()) return read.status();
-  return Whole{file, beginning.bytes(), beginning.digest(), head};
+  return Whole{file, beginning.bytes(), beginning.digest(), head, beginning.has_rest()};
 }
 
 absl::Status KnownFiles::FindCopiesOf(size_t original, std::vector<Whole> files, Open open) {
@@ -354,6 +356,7 @@ absl::Status KnownFiles::FindCopiesOf(size_t original, std::vector<Whole> files,
   });
   if (files.empty()) return absl::OkStatus();
   std::ranges::sort(files, {}, &Whole::bytes);
+  const StandardInputPlace place(files_[original].path);
   absl::StatusOr<LineReader> reader = open(files_[original].path, UnfinishedEnd::kTaken);
   if (!reader.ok()) return reader.status();
   Beginning beginning(*std::move(reader));
@@ -367,6 +370,7 @@ absl::Status KnownFiles::FindCopiesOf(size_t original, std::vector<Whole> files,
     copy.copy_bytes = whole.bytes;
     copy.copy_digest = whole.digest;
     copy.copy_head = whole.head;
+    copy.copy_has_rest = whole.has_rest;
     copy.is_successor = false;
   }
   return absl::OkStatus();

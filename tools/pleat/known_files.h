@@ -49,7 +49,8 @@ struct KnownFile {
   std::string copy_of;             // the FILE that it is a copy of; empty: none
   uint64_t copy_bytes = 0;         // and if that is a FILE of the run: all of it,
   uint64_t copy_digest = 0;        // the digest of that,
-  uint64_t copy_head = 0;          // and of its head
+  uint64_t copy_head = 0;          // and of its head;
+  bool copy_has_rest = false;      // but for a record behind that, which has no end yet
 };
 
 // Of the file with this name ("-": standard input) as it is now; none if it is no regular file.
@@ -103,6 +104,7 @@ class KnownFiles {
     uint64_t bytes;
     uint64_t digest;
     uint64_t head;  // the digest of the first 4 KiB
+    bool has_rest;  // a record without an end follows
   };
   absl::Status FindCopies(Open open);
   absl::StatusOr<bool> EndsWithinHead(size_t file, Open open) const;

@@ -67,6 +67,9 @@ class LineReader {
   // Whether nothing follows, or a newline alone. REQUIRES and errors: as AtEnd().
   absl::StatusOr<bool> AtLastLineEnd();
 
+  // Whether the source has left a record without an end. REQUIRES: all was read.
+  bool has_rest() const { return unfinished_end_ == UnfinishedEnd::kLeft && source_->unfinished(); }
+
   // The next bytes belong to a line over the limit, whose beginning was read by an earlier run.
   // REQUIRES: as Skip().
   void GoOnInLongLine() { in_long_ = true; }

@@ -205,11 +205,15 @@ absl::StatusOr<InputStart> RunState::Begin(const std::string& path) {
   return InputStart{.skipped = false, .bytes = input.bytes, .lines = input.lines};
 }
 
-// From here on the snapshots say how far the input has been read. If the file of which it was read is
-// still in its place, this one is a copy, and a later run reads on in that one, which has all of it.
+// From here on the snapshots say how far the input has been read. If the original is still there, the
+// FILE is a copy of it: the note keeps the name and the stamp of the original, which has at least as much.
 void RunState::Enter(RunNote::Input& input) {
   input_ = &input;
-  if (!input.stamp.IsSameFile(*file_->stamp) && IsInPlace(input)) return;
+  const auto is_original = [&](const KnownFile& file) {
+    return file.stamp && file.stamp->IsSameFile(input.stamp);
+  };
+  // One that is a FILE of this run, and was not taken for the input, begins otherwise by now.
+  if (std::ranges::none_of(files_, is_original) && IsInPlace(input)) return;
   input.name = file_->name;
   input.stamp = *file_->stamp;
 }
@@ -299,21 +303,18 @@ void RunState::NoteCopies() {
   for (const KnownFile& copy : files_) {
     if (copy.copy_bytes == 0) continue;
     const auto original = std::ranges::find(files_, copy.copy_of, &KnownFile::path);
-    const auto is_read = [&](const RunNote::Input& input) {
-      return !input.is_copy && input.stamp.IsSameFile(*original->stamp) &&
-             input.bytes + input.last_bytes >= copy.copy_bytes;
-    };
+    const RunNote::Input& read = note_.inputs[*original->input];
+    if (read.bytes + read.last_bytes < copy.copy_bytes) continue;
     const auto is_noted = [&](const RunNote::Input& input) {
       return input.is_copy && input.bytes == copy.copy_bytes && input.digest == copy.copy_digest;
     };
-    if (!std::ranges::any_of(note_.inputs, is_read)) continue;
     if (std::ranges::any_of(note_.inputs, is_noted)) continue;
     note_.inputs.push_back({.name = copy.name,
                             .stamp = *copy.stamp,
                             .bytes = copy.copy_bytes,
                             .digest = copy.copy_digest,
                             .head = copy.copy_head,
-                            .read_whole = true,
+                            .read_whole = !copy.copy_has_rest,
                             .is_copy = true});
   }
 }
