@@ -391,7 +391,7 @@ absl::Status KnownFiles::FindCopiesOfGone(Open open) {
     absl::StatusOr<LineReader> reader = open(file.path, UnfinishedEnd::kLeft);
     if (!reader.ok()) return reader.status();
     const absl::StatusOr<std::optional<size_t>> longer =
-        LongerInput(Beginning(*std::move(reader)), std::move(inputs));
+        LongerInput(Beginning(*std::move(reader)), inputs);
     if (!longer.ok()) return longer.status();
     if (!*longer) continue;
     file.copy_of = inputs_[**longer].name;
@@ -401,8 +401,8 @@ absl::Status KnownFiles::FindCopiesOfGone(Open open) {
 }
 
 // In one pass, until no input is left or the file ends.
-absl::StatusOr<std::optional<size_t>> KnownFiles::LongerInput(Beginning beginning,
-                                                              std::vector<size_t> inputs) const {
+absl::StatusOr<std::optional<size_t>> KnownFiles::LongerInput(
+    Beginning beginning, const std::vector<size_t>& inputs) const {
   using Place = std::tuple<uint64_t, size_t, size_t>;  // bytes, and which mark of which input
   std::priority_queue<Place, std::vector<Place>, std::greater<>> places;
   for (const size_t i : inputs) places.emplace(inputs_[i].marks[0].bytes, 0, i);

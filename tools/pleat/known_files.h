@@ -113,7 +113,7 @@ class KnownFiles {
   absl::Status FindCopiesOfGone(Open open);
   // The input of which the file has an earlier beginning, by the marks. Nothing: there is none.
   absl::StatusOr<std::optional<size_t>> LongerInput(Beginning beginning,
-                                                    std::vector<size_t> inputs) const;
+                                                    const std::vector<size_t>& inputs) const;
   // `remedy`: what to do then.
   absl::Status Changed(size_t file, std::string_view what, std::string_view remedy) const;
 
