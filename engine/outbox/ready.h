@@ -14,7 +14,7 @@ struct Ready {
   uint64_t generation;  // counts the emissions of a book
   uint32_t entry;
   bool by_event;  // ready by an event or a call: goes behind those of time at the same instant
-  uint8_t tag;    // the book's own; a folder keeps the Reason here
+  uint8_t tag;    // the Reason
 };
 static_assert(sizeof(Ready) == 32);
 

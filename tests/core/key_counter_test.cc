@@ -1,4 +1,4 @@
-// A collection of another kind than a folder, with everything that folders have: see key_counter.h.
+// A collection of another kind than a folder: see key_counter.h.
 #include "tests/core/key_counter.h"
 
 #include <string>
@@ -8,6 +8,9 @@
 #include <gtest/gtest.h>
 #include <pleat/folder.h>
 #include <pleat/metrics.h>
+#include <pleat/snapshot.h>
+
+#include "tests/support/bytes.h"
 
 namespace pleat {
 namespace {
@@ -85,6 +88,42 @@ TEST_F(AnotherKind, LendsAndBuriesDeadLetters) {
   counter_.CheckWhole();
 }
 
+TEST_F(AnotherKind, GoesOnAfterARestart) {
+  for (const char* key : {"lent", "waits"}) counter_.Count(key, noon_);
+  engine_->Advance(noon_ + 1h);
+  const LeaseTime now(noon_);
+  auto lent = counter_.Lease(1, 30s, now);
+  ASSERT_EQ(lent.size(), 1u);
+  counter_.Count("counts", noon_ + 1h);
+  counter_.Count("counts", noon_ + 1h);
+  StringSink sink;
+  ASSERT_TRUE(TakeSnapshot(*engine_, sink).ok());
+
+  const auto engine = NewEngine(4);
+  KeyCounter counter(*engine, "visits", 1h, {.max_deliveries = 2});
+  StringSource source(sink.bytes);
+  ASSERT_TRUE(RestoreSnapshot(*engine, source).ok());
+  counter.CheckWhole();
+  EXPECT_EQ(counter.ledger(), counter_.ledger());
+  EXPECT_EQ(counter.Count("counts", noon_ + 1h), FoldOutcome::kFolded);
+  engine->Advance(noon_ + 2h);
+  EXPECT_EQ(counter.Ack(lent[0].delivery.token), LeaseOutcome::kDone);
+  std::vector<std::string> left;
+  for (auto& each : counter.Pop(100)) left.push_back(each.key + "=" + std::to_string(each.state));
+  EXPECT_THAT(left, ElementsAre("waits=1", "counts=3"));
+  EXPECT_TRUE(counter.ledger().Balances());
+}
+
+TEST_F(AnotherKind, WithOtherWindowsIsNotWhatWasSaved) {
+  counter_.Count("home", noon_);
+  StringSink sink;
+  ASSERT_TRUE(TakeSnapshot(*engine_, sink).ok());
+  const auto engine = NewEngine(4);
+  KeyCounter counter(*engine, "visits", 2h, {.max_deliveries = 2});
+  StringSource source(sink.bytes);
+  EXPECT_THAT(std::string(RestoreSnapshot(*engine, source).message()), HasSubstr("every"));
+}
+
 TEST_F(AnotherKind, SharesAnEngineAndItsNamesWithFolders) {
   struct Visits {
     int sum = 0;
@@ -100,6 +139,24 @@ TEST_F(AnotherKind, SharesAnEngineAndItsNamesWithFolders) {
   EXPECT_EQ(folder.Pop(10).size(), 1u);
   EXPECT_EQ(Pop().size(), 1u);
   EXPECT_FALSE(counter_.any().closed());
+}
+
+// docs/own-kind.md: what needs no kind.
+struct Largest {
+  int64_t value = INT64_MIN;
+  void Fold(int64_t seen) noexcept { value = std::max(value, seen); }
+};
+TEST_F(AnotherKind, IsNotNeededForTheLargestValueInEachMinute) {
+  Folder<int64_t, Largest> largest(
+      *engine_, "largest",
+      {.quiet_period = kForever, .max_wait = kForever, .closing = {.every = 1min}});
+  for (const int64_t value : {3, 8, 5}) largest.Fold("a", value, noon_ + value * 1s);
+  engine_->Advance(noon_ + 1min);
+  largest.Fold("a", 4, noon_ + 1min);
+  const auto popped = largest.Pop(10);
+  ASSERT_EQ(popped.size(), 1u);
+  EXPECT_EQ(popped[0].state.value, 8);
+  EXPECT_EQ(popped[0].closed, noon_ + 1min);
 }
 
 TEST_F(AnotherKind, HasMetricsOfItsOwn) {

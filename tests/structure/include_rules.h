@@ -2,8 +2,8 @@
 //
 // The picture (docs/design.md):
 //
-//   base <- table, timer <- fold <- partition <- core <- include/pleat (API) <- json <- tools/pleat
-//                                                                            <- asio
+//   base <- table, timer, state <- outbox <- fold, rollup, live <- partition <- core
+//                                 core <- include/pleat (API) <- lines, asio, metrics <- tools/pleat
 //
 // A folder sees itself, folders to its left, and those public headers that declare plain types.
 // What stands right of the API sees only the API. A third party comes in by one door. Time is an
