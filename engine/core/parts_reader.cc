@@ -34,6 +34,7 @@ absl::StatusOr<std::optional<Block>> PartsReader::NextOfPart() {
     return std::optional<Block>();
   }
   if (block->owner != partition_) return DamageAt(block->offset, "the block is out of place");
+  if (block->bytes.empty()) return DamageAt(block->offset, "the block is empty");
   return std::optional<Block>(*std::move(block));
 }
 
@@ -42,6 +43,7 @@ bool PartReader::ReadBlock() {
   if (rest_ == nullptr) return false;
   absl::StatusOr<std::optional<Block>> block = rest_->NextOfPart();
   if (block.ok() && *block) {
+    bytes_ahead_ += (*block)->bytes.size();
     ahead_.push_back(**std::move(block));
     return true;
   }
@@ -51,13 +53,15 @@ bool PartReader::ReadBlock() {
 }
 
 void PartReader::ReadAhead(size_t bytes) {
-  while (bytes_ahead() < bytes && ReadBlock()) {
+  while (bytes_ahead_ < bytes && ReadBlock()) {
   }
 }
 
-size_t PartReader::bytes_ahead() const noexcept {
-  size_t bytes = 0;
-  for (const Block& block : ahead_) bytes += block.bytes.size();
+// The bytes of the next block, which is there.
+std::string PartReader::TakeAhead() {
+  std::string bytes = std::move(ahead_.front().bytes);
+  ahead_.pop_front();
+  bytes_ahead_ -= bytes.size();
   return bytes;
 }
 
@@ -70,14 +74,13 @@ const Block* PartReader::Ahead() {
 bool PartReader::BeginBook() {
   const Block* next = Ahead();
   while (next != nullptr && next->kind == BlockKind::kMore) {
-    ahead_.pop_front();
+    TakeAhead();
     next = Ahead();
   }
   if (next == nullptr) return false;
   const bool any = next->kind == BlockKind::kBook || !next->bytes.empty();
   book_offset_ = next->offset;
-  bytes_ = std::move(ahead_.front().bytes);
-  ahead_.pop_front();
+  bytes_ = TakeAhead();
   return any || Ahead() != nullptr;
 }
 
@@ -90,12 +93,11 @@ std::string_view PartReader::More(std::string_view left, size_t bytes) {
     const Block* const next = Ahead();
     if (next == nullptr || next->kind != BlockKind::kMore) break;
     if (left.empty()) {
-      bytes_ = std::move(ahead_.front().bytes);
+      bytes_ = TakeAhead();
     } else {
       if (!std::exchange(kept, true)) bytes_.erase(0, bytes_.size() - left.size());
-      bytes_ += next->bytes;
+      bytes_ += TakeAhead();
     }
-    ahead_.pop_front();
     left = bytes_;
   }
   return left;

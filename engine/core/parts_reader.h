@@ -48,6 +48,7 @@ class PartReader final : public detail::FieldSource {
  public:
   // `parts` has just begun the part with `first`, and outlives the reader.
   PartReader(Block first, PartsReader& parts) : partition_(first.owner), rest_(&parts) {
+    bytes_ahead_ = first.bytes.size();
     ahead_.push_back(std::move(first));
   }
 
@@ -55,7 +56,7 @@ class PartReader final : public detail::FieldSource {
   // Reads blocks ahead as long as fewer than `bytes` are there.
   void ReadAhead(size_t bytes);
   // How many bytes were read ahead; and whether that is all, so that `parts` is used no more.
-  size_t bytes_ahead() const noexcept;
+  size_t bytes_ahead() const noexcept { return bytes_ahead_; }
   bool is_whole() const noexcept { return rest_ == nullptr; }
 
   // Passes over what is left of a book, and begins the next one. False behind the last one, and
@@ -71,11 +72,13 @@ class PartReader final : public detail::FieldSource {
  private:
   const Block* Ahead();
   bool ReadBlock();
+  std::string TakeAhead();
 
   const uint32_t partition_;
   PartsReader* rest_;  // null: there are no others
   std::deque<Block> ahead_;
-  std::string bytes_;  // of the book
+  size_t bytes_ahead_ = 0;  // of these
+  std::string bytes_;       // of the book
   uint64_t book_offset_ = 0;
   absl::Status status_;
 };

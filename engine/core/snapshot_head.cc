@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/concat.h"
+#include "engine/core/parts_reader.h"
 #include "engine/core/source_positions.h"
 
 namespace pleat::inline v0_1 {
@@ -112,18 +113,15 @@ absl::StatusOr<SnapshotInfo> ReadSnapshotInfo(ByteSource& source) {
 }
 
 absl::StatusOr<SnapshotInfo> CheckSnapshot(ByteSource& source) {
-  BlockReader reader(source);
-  const absl::StatusOr<SnapshotHead> head = SnapshotHead::Read(reader);
+  PartsReader parts(source);
+  const absl::StatusOr<SnapshotHead> head = SnapshotHead::Read(parts.blocks());
   if (!head.ok()) return head.status();
+  parts.set_partitions(head->partitions);
   for (;;) {
-    const absl::StatusOr<Block> block = reader.Next();
+    absl::StatusOr<std::optional<Block>> block = parts.NextPart();
+    if (block.ok() && !*block) return head->Info();
+    while (block.ok() && *block) block = parts.NextOfPart();
     if (!block.ok()) return block.status();
-    if (IsOfPart(block->kind) && block->owner < head->partitions) continue;
-    if (block->kind != BlockKind::kEnd) {
-      return DamageAt(block->offset, "the block is out of place");
-    }
-    if (absl::Status end = reader.ExpectEnd(); !end.ok()) return end;
-    return head->Info();
   }
 }
 

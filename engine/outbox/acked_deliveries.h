@@ -17,6 +17,8 @@ class AckedDeliveries {
  public:
   // Deliveries whose outcome is remembered.
   static constexpr size_t kRemembered = 65'536;
+  // More than a book gives out in centuries, and room for the numbers that restarts skip.
+  static constexpr uint64_t kDeliveriesMax = uint64_t{1} << 62;
   // The generation of no emission.
   static constexpr uint64_t kNotAcked = UINT64_MAX;
 
@@ -48,7 +50,10 @@ class AckedDeliveries {
   void SkipAhead(uint64_t by);
 
   // The number of the latest delivery comes earlier in the bytes of a book than what is remembered.
-  void LoadLast(FieldReader& in) { in(last_); }
+  void LoadLast(FieldReader& in) {
+    in(last_);
+    in.Expect(last_ < kDeliveriesMax);
+  }
   void Load(FieldReader& in);
   void Save(FieldWriter& out) const;
 

@@ -231,9 +231,9 @@ TEST_F(KnownFilesTest, ManyCopiesAreOfTheirOriginals) {
 
 TEST_F(KnownFilesTest, ACopyOfWhatIsGoneIsAlikeUpToItsLastMarkAndEndsBeforeTheNext) {
   inputs_ = {Read("/gone", "1\n2\n3\n4\n5\n"), Read("/other", "1\n3\n5\n")};
-  const auto mark = [](const std::string& text) { return Mark{text.size(), DigestOf(text)}; };
-  inputs_[0].marks = {mark("1\n"), mark("1\n2\n"), mark("1\n2\n3\n4\n")};
-  inputs_[1].marks = {mark("1\n"), mark("1\n3\n"), mark("1\n3\n5\n")};
+  const auto mark = [](const std::string& text) { return LineEnd{text.size(), DigestOf(text)}; };
+  inputs_[0].line_ends = {mark("1\n"), mark("1\n2\n"), mark("1\n2\n3\n4\n")};
+  inputs_[1].line_ends = {mark("1\n"), mark("1\n3\n"), mark("1\n3\n5\n")};
   for (const std::string text : {"1\n2\n", "1\n2\n3\n", "1\n2\n4", "1\n2\n3\n4\n5"}) {
     EXPECT_EQ(Find({dir_.Write("f", text)})[0].copy_of, "/gone") << text;
   }

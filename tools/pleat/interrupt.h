@@ -9,6 +9,7 @@
 // either. SIGUSR1 asks for a report, and interrupts nothing.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace pleat::cli {
@@ -19,6 +20,8 @@ void InstallSignalHandlers();
 
 // The first signal that has asked for the end, or 0.
 int StopSignal();
+// Who reads on without writing looks for one after so many bytes.
+inline constexpr uint64_t kBytesBetweenLooks = 16 << 20;
 inline bool Interrupted() { return StopSignal() != 0; }
 
 // Becomes readable with the first such signal. Never read it.

@@ -24,9 +24,6 @@
 namespace pleat::cli {
 namespace {
 
-// Between two looks at whether a signal has come.
-constexpr uint64_t kBytesAtOnce = 16 << 20;
-
 constexpr int64_t kSecondNs = 1'000'000'000;
 
 template <class Time>
@@ -85,7 +82,7 @@ class KnownFiles::Beginning {
   absl::StatusOr<bool> To(uint64_t bytes) {
     while (read_ < bytes && !ended_) {
       if (Interrupted()) return absl::CancelledError();
-      const uint64_t wanted = std::min(bytes - read_, kBytesAtOnce);
+      const uint64_t wanted = std::min(bytes - read_, kBytesBetweenLooks);
       const absl::StatusOr<uint64_t> got = reader_.Skip(wanted, digest_);
       // A file of another format ends here. The run that reads it will say why.
       if (absl::IsInvalidArgument(got.status())) return !(ended_ = true);
@@ -384,7 +381,7 @@ absl::Status KnownFiles::FindCopiesOfGone(Open open) {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const RunNote::Input& input = inputs_[i];
       const bool is_it = input.stamp.IsSameFile(*file.stamp) || input.name == file.name;
-      if (!owners_[i] && !is_it && !input.marks.empty()) inputs.push_back(i);
+      if (!owners_[i] && !is_it && !input.line_ends.empty()) inputs.push_back(i);
     }
     if (inputs.empty()) continue;
     const StandardInputPlace place(file.path);
@@ -403,22 +400,23 @@ absl::Status KnownFiles::FindCopiesOfGone(Open open) {
 // In one pass, until no input is left or the file ends.
 absl::StatusOr<std::optional<size_t>> KnownFiles::LongerInput(
     Beginning beginning, const std::vector<size_t>& inputs) const {
-  using Place = std::tuple<uint64_t, size_t, size_t>;  // bytes, and which mark of which input
+  using Place =
+      std::tuple<uint64_t, size_t, size_t>;  // bytes, and which end of a line of which input
   std::priority_queue<Place, std::vector<Place>, std::greater<>> places;
-  for (const size_t i : inputs) places.emplace(inputs_[i].marks[0].bytes, 0, i);
+  for (const size_t i : inputs) places.emplace(inputs_[i].line_ends[0].bytes, 0, i);
   while (!places.empty()) {
-    const auto [bytes, mark, i] = places.top();
+    const auto [bytes, end, i] = places.top();
     places.pop();
     const RunNote::Input& input = inputs_[i];
     const absl::StatusOr<bool> reached = beginning.To(bytes);
     if (!reached.ok()) return reached.status();
     if (!*reached) {
-      if (mark > 0) return i;
+      if (end > 0) return i;
       continue;
     }
-    if (bytes == input.bytes || beginning.digest() != input.marks[mark].digest) continue;
-    const bool is_last = mark + 1 == input.marks.size();
-    places.emplace(is_last ? input.bytes : input.marks[mark + 1].bytes, mark + 1, i);
+    if (bytes == input.bytes || beginning.digest() != input.line_ends[end].digest) continue;
+    const bool is_last = end + 1 == input.line_ends.size();
+    places.emplace(is_last ? input.bytes : input.line_ends[end + 1].bytes, end + 1, i);
   }
   return std::nullopt;
 }

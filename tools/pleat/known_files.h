@@ -15,9 +15,11 @@
 // would count lines twice, so the copy is left out, and known by its content from then on: also when the
 // original had more than the copy, and is gone.
 //
-// A copy that no run has seen beside its original cannot be compared with it. It is known by the marks
-// of what was read: all that lie in it are alike, and it ends before that ended. It is left out as well,
-// for as long as that holds: what has another line by the next mark is another file.
+// A copy that no run has seen beside its original cannot be compared with it. The note has digests of
+// what was read, each up to the end of some line. Where the FILE is alike up to the last of these places
+// that lies in it, and ends before the next one, it is left out as well. Once it has another line up to the
+// next place, it is another file. A FILE that has the inode or the name of what was read is no copy of
+// that: it was cut, or is a new file.
 #pragma once
 
 #include <cstddef>
@@ -111,7 +113,7 @@ class KnownFiles {
   absl::StatusOr<Whole> ReadWhole(size_t file, Open open) const;
   absl::Status FindCopiesOf(size_t original, std::vector<Whole> files, Open open);
   absl::Status FindCopiesOfGone(Open open);
-  // The input of which the file has an earlier beginning, by the marks. Nothing: there is none.
+  // The input of which the file has an earlier beginning, by the ends of its lines. None: there is no such.
   absl::StatusOr<std::optional<size_t>> LongerInput(Beginning beginning,
                                                     const std::vector<size_t>& inputs) const;
   // `remedy`: what to do then.

@@ -23,9 +23,6 @@ namespace {
 // Bytes of input between two hand-outs. They bound the results that wait in memory.
 constexpr size_t kBytesPerHandOut = 256 * 1024;
 
-// Between two looks at whether a signal has come.
-constexpr uint64_t kBytesAhead = 16 << 20;
-
 // As ppoll(2), but for kForever.
 int Poll(std::span<pollfd> watched, Duration sleep) {
   timespec timeout{};
@@ -214,18 +211,18 @@ absl::StatusOr<bool> LineJob::LongLineEnds(const std::string& path) {
   TextDigest nobodys;
   while (input_.ahead_bytes < input_.bytes) {
     if (Interrupted()) return false;
-    const absl::StatusOr<uint64_t> past =
-        input_.ahead->Skip(std::min(input_.bytes - input_.ahead_bytes, kBytesAhead), nobodys);
+    const absl::StatusOr<uint64_t> past = input_.ahead->Skip(
+        std::min(input_.bytes - input_.ahead_bytes, kBytesBetweenLooks), nobodys);
     if (!past.ok()) return past.status();
     if (*past == 0) return false;
     input_.ahead_bytes += *past;
   }
   while (!Interrupted()) {
     bool ends = false;
-    const absl::StatusOr<uint64_t> past = input_.ahead->SkipLine(kBytesAhead, ends);
+    const absl::StatusOr<uint64_t> past = input_.ahead->SkipLine(kBytesBetweenLooks, ends);
     if (!past.ok()) return past.status();
     input_.ahead_bytes += *past;
-    if (ends || *past < kBytesAhead) return ends;
+    if (ends || *past < kBytesBetweenLooks) return ends;
   }
   return false;
 }

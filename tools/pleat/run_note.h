@@ -19,7 +19,8 @@ namespace pleat::cli {
 struct FileStamp {
   uint64_t device = 0;
   uint64_t inode = 0;
-  int64_t born_ns = 0;  // a new file may have the inode of one that is gone; 0: not known
+  int64_t born_ns =
+      0;  // time of birth, as a new file may have the inode of one that is gone; 0: unknown
   uint64_t size = 0;
   int64_t changed_ns = 0;  // 0: so recently that another change might have the same time
 
@@ -36,8 +37,8 @@ struct FileStamp {
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };
 
-// The digest of a beginning of a file.
-struct Mark {
+// The digest of a file up to the end of a line.
+struct LineEnd {
   uint64_t bytes = 0;
   uint64_t digest = 0;
 
@@ -68,20 +69,20 @@ struct RunNote {
     // A copy of another input, of which so many bytes at least were read. Counts only for a file that
     // is still the same: one that has grown is compared with the other.
     bool is_copy = false;
-    // Digests of beginnings that end with a line, each the next that is longer by a sixteenth at least.
+    // From each place to the next the file is longer by a sixteenth at least, and by one line at least.
     // So a beginning that somebody has kept is known by nearly all of its lines, and a short one by all.
-    std::vector<Mark> marks;
+    std::vector<LineEnd> line_ends;
 
     uint64_t head_bytes() const { return std::min(bytes, kHeadBytes); }
-    // The next mark is the end of the first line that ends behind so many bytes.
-    uint64_t next_mark() const {
-      return marks.empty() ? 0 : marks.back().bytes + marks.back().bytes / 16;
+    // The next place is the end of the first line that ends behind so many bytes.
+    uint64_t next_line_end() const {
+      return line_ends.empty() ? 0 : line_ends.back().bytes + line_ends.back().bytes / 16;
     }
 
     template <class F>
     void Stored(F& f) {
       f(name, stamp, bytes, lines, digest, head, last_bytes, last_digest, in_long_line, read_whole,
-        is_copy, marks);
+        is_copy, line_ends);
     }
   };
 

@@ -27,9 +27,6 @@ bool IsInPlace(const RunNote::Input& input) {
          (*stamp)->size >= input.stamp.size;
 }
 
-// Between two looks at whether a signal has come.
-constexpr uint64_t kReadPastAtOnce = 16 << 20;
-
 // Between snapshots while no line comes: so the next run finds the clock not far ahead.
 constexpr Duration kSilentInterval = std::chrono::hours(24);
 
@@ -238,7 +235,7 @@ absl::Status RunState::ReadPast(LineReader& reader) {
   RunNote::Input& input = note_.inputs[*file_->input];
   for (uint64_t left = input.bytes; left > 0;) {
     if (Interrupted()) return absl::CancelledError();
-    const absl::StatusOr<uint64_t> read = reader.Skip(std::min(left, kReadPastAtOnce), digest_);
+    const absl::StatusOr<uint64_t> read = reader.Skip(std::min(left, kBytesBetweenLooks), digest_);
     if (!read.ok()) return read.status();
     if (*read == 0) break;
     left -= *read;
@@ -271,7 +268,7 @@ void RunState::TakeWhole(std::string_view text) {
   assert(input_->last_bytes == 0);
   while (!text.empty()) {
     size_t size = text.size();
-    const uint64_t from_here = std::max(input_->next_mark(), input_->bytes) - input_->bytes;
+    const uint64_t from_here = std::max(input_->next_line_end(), input_->bytes) - input_->bytes;
     const size_t newline = from_here < size ? text.find('\n', from_here) : text.npos;
     if (newline != text.npos) size = newline + 1;
     const uint64_t head = input_->head_bytes();
@@ -280,7 +277,7 @@ void RunState::TakeWhole(std::string_view text) {
     digest_.Add(text.substr(0, size));
     input_->bytes += size;
     if (rest_of_head > 0) input_->head = digest_.value();
-    if (size == newline + 1) input_->marks.push_back({input_->bytes, digest_.value()});
+    if (size == newline + 1) input_->line_ends.push_back({input_->bytes, digest_.value()});
     text.remove_prefix(size);
   }
 }
