@@ -1,7 +1,5 @@
 // A PresenceBook as bytes: time and numbers, the ledger; series with users, and users; series with
 // connections, and connections. The order of a user's connections follows from their keys.
-#include <algorithm>
-#include <array>
 #include <deque>
 #include <span>
 #include <vector>
@@ -172,23 +170,18 @@ bool PresenceBook::IsAsItsLatest(uint32_t user, std::span<const uint32_t> connec
 
 // Puts the connections of each user in order.
 void PresenceBook::LinkConnections(FieldReader& in, Loader& loader) {
+  if (!in.ok()) return;
   SequenceSort sort;
-  std::vector<uint32_t> connections;
-  constexpr size_t kMost = decltype(sequences_)::kCollectMax;
-  std::array<const Sequence*, kMost> orders;
-  for (size_t begin = 0; begin < loader.all.size() && in.ok();) {
-    const size_t count = std::min(kMost, loader.all.size() - begin);
-    for (size_t i = 0; i < count; ++i) orders[i] = &ConnectionsOf(loader.all[begin + i]);
-    sequences_.Collect({orders.data(), count}, connections);
-    std::span<uint32_t> left(connections);
-    for (const size_t end = begin + count; begin < end && in.ok(); ++begin) {
-      const uint32_t user = loader.all[begin];
-      const std::span<uint32_t> own = left.first(ConnectionsOf(user).size());
-      left = left.subspan(own.size());
-      if (!in.Expect(sequences_.Order(ChangingConnectionsOf(user), sort, own))) return;
-      in.Expect(IsAsItsLatest(user, own));
-    }
-  }
+  const auto connections_of = [&](size_t i) -> const Sequence& {
+    return ConnectionsOf(loader.all[i]);
+  };
+  const auto order = [&](size_t i, std::span<uint32_t> own) {
+    const uint32_t user = loader.all[i];
+    return in.Expect(sequences_.Order(ChangingConnectionsOf(user), sort, own)) &&
+           in.Expect(IsAsItsLatest(user, own));
+  };
+  std::vector<uint32_t> numbers;
+  sequences_.Collect(loader.all.size(), connections_of, numbers, order);
 }
 
 void PresenceBook::SkipNumbers(uint64_t by, const Instant&) {

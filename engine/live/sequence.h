@@ -56,8 +56,8 @@ class Sequence {
   static constexpr uint32_t kNoNumber = UINT32_MAX;  // fills what is left of an array
 
   bool is_tree() const noexcept { return form_ == Form::kTree; }
-  // What there is of the members of a sequence that is being loaded: a chain, which leads from the
-  // one that came last to the others. Each has the number of the next one for a place.
+  // A sequence that is being loaded is a chain of members. The chain leads from the one that came
+  // last to the others; each has the number of the next one for a place.
   struct Chain {
     uint32_t last;
     uint32_t missing;  // members that did not come yet
@@ -221,9 +221,9 @@ class SequencePool {
     if (MayBeLarger(sequence.size_)) out.PutByte(sequence.form_ != FormFor(sequence.size_));
   }
 
-  // --- Loaded: Await(), Add() of each member, in any order, Collect() and Order(). Between these
-  // nothing but size() may be asked of the sequence, and it takes no memory, whatever its size is said
-  // to be.
+  // --- Loaded: Await(), Add() of each member, in any order, Collect() and Order(). Before Order()
+  // only size() and empty() of the sequence are right, and it takes no memory, whatever its size is
+  // said to be.
 
   static Sequence Await(uint32_t size, FieldReader& in) {
     bool larger = false;
@@ -241,42 +241,25 @@ class SequencePool {
     members_.PlaceOf(number) = std::exchange(sequence.chain_.last, number);
     return true;
   }
-  // Sets `numbers` to the members of these sequences, of which all are there: those of one behind
-  // those of the other, as they came. Walks all chains at once, so that their cache misses overlap.
-  static constexpr size_t kCollectMax = 32;
-  void Collect(std::span<const Sequence* const> sequences, std::vector<uint32_t>& numbers) const {
-    struct Walk {
-      uint32_t next;
-      size_t end;  // of those that are left
-    };
-    std::array<Walk, kCollectMax> walks;
-    size_t open = 0;
-    size_t count = 0;
-    for (const Sequence* const sequence : sequences) {
-      PLEAT_DCHECK(sequence->chain_.missing == 0);
-      if (sequence->empty()) continue;
-      count += sequence->size_;
-      walks[open++] = {sequence->chain_.last, count};
-      members_.Prefetch(sequence->chain_.last);
-    }
-    numbers.clear();
-    numbers.reserve(count);
-    numbers.resize(count);
-    while (open > 0) {
-      for (size_t i = 0; i < open;) {
-        Walk& walk = walks[i];
-        numbers[--walk.end] = walk.next;
-        walk.next = members_.PlaceOf(walk.next);
-        if (walk.next == Sequence::kNoNumber) {
-          walk = walks[--open];
-        } else {
-          members_.Prefetch(walk.next);
-          ++i;
-        }
+  // Calls `visit(i, members)` for `sequence_of(i)` of each i below `count`, until it returns false.
+  // All members of each are there; they are shown as they came. The chains of some sequences are
+  // walked at once, so that their cache misses overlap. `numbers` is memory for that.
+  template <class SequenceOf, class Visit>
+  void Collect(size_t count, const SequenceOf& sequence_of, std::vector<uint32_t>& numbers,
+               const Visit& visit) const {
+    std::array<const Sequence*, kCollectedAtOnce> some;
+    for (size_t next = 0; next < count;) {
+      const size_t end = std::min(next + kCollectedAtOnce, count);
+      for (size_t i = next; i < end; ++i) some[i - next] = &sequence_of(i);
+      Collect({some.data(), end - next}, numbers);
+      for (std::span<uint32_t> left(numbers); next < end; ++next) {
+        const std::span<uint32_t> members = left.first(sequence_of(next).size());
+        left = left.subspan(members.size());
+        if (!visit(next, members)) return;
       }
     }
   }
-  // Puts the members in order. `numbers`: those that Collect() has found, which are in order then, too.
+  // Puts the members in order. `numbers`: those that Collect() has shown; they are in order then, too.
   // Returns false, and has no order, if two have one key. O(n log n).
   bool Order(Sequence& sequence, SequenceSort& sort, std::span<uint32_t> numbers) {
     if (!sort.Sort(members_, numbers)) return false;
@@ -307,6 +290,41 @@ class SequencePool {
   using Array = Slab<NoCold, 12>;
   static constexpr uint32_t kNumbersMax = 128;  // of a sequence that is no tree
   static constexpr size_t kTreeBytes = 17;      // two slots for a member, and shares of nodes
+  static constexpr size_t kCollectedAtOnce = 32;
+
+  // Sets `numbers` to the members of these sequences, those of one behind those of the other.
+  void Collect(std::span<const Sequence* const> sequences, std::vector<uint32_t>& numbers) const {
+    struct Walk {
+      uint32_t next;
+      size_t end;  // of those that are left
+    };
+    std::array<Walk, kCollectedAtOnce> walks;
+    size_t open = 0;
+    size_t count = 0;
+    for (const Sequence* const sequence : sequences) {
+      PLEAT_DCHECK(sequence->chain_.missing == 0);
+      if (sequence->empty()) continue;
+      count += sequence->size_;
+      walks[open++] = {sequence->chain_.last, count};
+      members_.Prefetch(sequence->chain_.last);
+    }
+    numbers.clear();
+    numbers.reserve(count);
+    numbers.resize(count);
+    while (open > 0) {
+      for (size_t i = 0; i < open;) {
+        Walk& walk = walks[i];
+        numbers[--walk.end] = walk.next;
+        walk.next = members_.PlaceOf(walk.next);
+        if (walk.next == Sequence::kNoNumber) {
+          walk = walks[--open];
+        } else {
+          members_.Prefetch(walk.next);
+          ++i;
+        }
+      }
+    }
+  }
 
   const Array& ArraysOf(Form form) const noexcept {
     PLEAT_DCHECK(form != Form::kInline && form != Form::kTree);

@@ -2,7 +2,6 @@
 // else follows from the past of their order; how many of these are retained; the same of members with
 // TTLs of their own. Deadlines and places are made again.
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <new>
 #include <span>
@@ -119,21 +118,16 @@ void SeriesLoader::Add(FieldReader& in, uint32_t number, uint32_t member) {
 }
 
 void SeriesLoader::End(FieldReader& in, EngineTime seen) {
-  constexpr size_t kMost = decltype(table_.stamps_)::kCollectMax;
-  std::array<const Sequence*, kMost> orders;
-  for (size_t begin = 0; begin < numbers_.size() && in.ok();) {
-    const size_t count = std::min(kMost, numbers_.size() - begin);
-    for (size_t i = 0; i < count; ++i) orders[i] = &table_.at(numbers_[begin + i]).plain;
-    table_.stamps_.Collect({orders.data(), count}, members_);
-    std::span<uint32_t> left(members_);
-    for (const size_t end = begin + count; begin < end && in.ok(); ++begin) {
-      Series& series = table_.ChangeKept(numbers_[begin]);
-      OrderPlain(in, series, left.first(series.plain.size()), seen);
-      left = left.subspan(series.plain.size());
-      OrderOwn(in, series);
-      if (in.ok()) table_.Arm(numbers_[begin]);
-    }
-  }
+  if (!in.ok()) return;
+  const auto plain_of = [&](size_t i) -> const Sequence& { return table_.at(numbers_[i]).plain; };
+  const auto order = [&](size_t i, std::span<uint32_t> members) {
+    Series& series = table_.ChangeKept(numbers_[i]);
+    OrderPlain(in, series, members, seen);
+    OrderOwn(in, series);
+    if (in.ok()) table_.Arm(numbers_[i]);
+    return in.ok();
+  };
+  table_.stamps_.Collect(numbers_.size(), plain_of, members_, order);
 }
 
 void SeriesLoader::OrderPlain(FieldReader& in, Series& series, std::span<uint32_t> members,
@@ -149,14 +143,16 @@ void SeriesLoader::OrderPlain(FieldReader& in, Series& series, std::span<uint32_
 void SeriesLoader::OrderOwn(FieldReader& in, Series& series) {
   if (!in.ok() || series.own == SeriesTable::kNone) return;
   OwnOrder& own = table_.OwnOf(series);
-  const Sequence* const order = &own.by_stamp;
-  table_.stamps_.Collect({&order, 1}, own_);
-  if (!in.Expect(table_.stamps_.Order(own.by_stamp, sort_, own_))) return;
-  if (!in.Expect(sort_.Sort(table_.by_deadline_, own_))) return;
   if (table_.deadlines_ == nullptr) {
     table_.deadlines_ = std::make_unique<SeriesTable::Deadlined>(table_.pool_, table_.by_deadline_);
   }
-  own.by_deadline = table_.deadlines_->Make(own_, own.by_stamp);
+  const auto by_stamp = [&](size_t) -> const Sequence& { return own.by_stamp; };
+  table_.stamps_.Collect(1, by_stamp, own_, [&](size_t, std::span<uint32_t> members) {
+    if (!in.Expect(table_.stamps_.Order(own.by_stamp, sort_, members))) return false;
+    if (!in.Expect(sort_.Sort(table_.by_deadline_, members))) return false;
+    own.by_deadline = table_.deadlines_->Make(members, own.by_stamp);
+    return true;
+  });
 }
 
 }  // namespace pleat::inline v0_1

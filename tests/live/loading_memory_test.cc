@@ -1,5 +1,6 @@
-// What loading takes beside what it makes: a run that goes on from its snapshot keeps to the memory that
-// it had before. Tables and sequences lie in pages, so the heap has just what loading has for itself.
+// A book that is loaded takes few bytes beside its entries: a run that goes on from its snapshot keeps to
+// the memory that it had before. Tables and sequences lie in pages; all else that loading takes is on the
+// heap, and counted here.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
