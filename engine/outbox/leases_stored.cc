@@ -7,6 +7,7 @@
 #include "engine/outbox/leases.h"
 
 namespace pleat::inline v0_1 {
+
 // --- Writing
 
 void Leases::Save(FieldWriter& out, const OutboxEntries& entries) const {

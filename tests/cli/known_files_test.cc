@@ -131,7 +131,7 @@ TEST_F(KnownFilesTest, ACopyWithARecordThatHasNoEndHasARest) {
         });
     ASSERT_TRUE(files.ok());
     EXPECT_EQ((*files)[1].copy_of, paths[0]);
-    EXPECT_EQ((*files)[1].copy_has_rest, has_rest);
+    EXPECT_EQ((*files)[1].content->has_rest, has_rest);
   }
 }
 

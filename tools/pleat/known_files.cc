@@ -298,29 +298,22 @@ absl::Status KnownFiles::FindCopies(Open open) {
     return absl::OkStatus();
   }
   std::ranges::sort(matches_, {}, &Match::input);
-  std::vector<std::optional<Whole>> wholes(files_.size());
-  std::vector<Whole> of_any;
-  const auto whole_of = [&](size_t file) -> absl::Status {
-    if (wholes[file]) return absl::OkStatus();
-    const absl::StatusOr<Whole> whole = ReadWhole(file, open);
-    if (whole.ok()) wholes[file] = *whole;
-    return whole.status();
-  };
+  std::vector<size_t> of_any;
   for (size_t file = 0; file < files_.size(); ++file) {
     if (!files_[file].stamp || files_[file].input) continue;
     const absl::StatusOr<bool> ends = EndsWithinHead(file, open);
     if (!ends.ok()) return ends.status();
     if (!*ends) continue;
-    if (absl::Status read = whole_of(file); !read.ok()) return read;
-    of_any.push_back(*wholes[file]);
+    if (absl::Status read = ReadContent(file, open); !read.ok()) return read;
+    of_any.push_back(file);
   }
   auto match = matches_.begin();
   for (size_t input = 0; input < inputs_.size(); ++input) {
     if (!owners_[input]) continue;
-    std::vector<Whole> candidates = of_any;
+    std::vector<size_t> candidates = of_any;
     for (; match != matches_.end() && match->input == input; ++match) {
-      if (absl::Status read = whole_of(match->file); !read.ok()) return read;
-      candidates.push_back(*wholes[match->file]);
+      if (absl::Status read = ReadContent(match->file, open); !read.ok()) return read;
+      candidates.push_back(match->file);
     }
     absl::Status found = FindCopiesOf(*owners_[input], std::move(candidates), open);
     if (!found.ok()) return found;
@@ -336,7 +329,9 @@ absl::StatusOr<bool> KnownFiles::EndsWithinHead(size_t file, Open open) const {
   return reached.ok() ? !*reached : reached;
 }
 
-absl::StatusOr<KnownFiles::Whole> KnownFiles::ReadWhole(size_t file, Open open) const {
+// Once.
+absl::Status KnownFiles::ReadContent(size_t file, Open open) {
+  if (files_[file].content) return absl::OkStatus();
   const StandardInputPlace place(files_[file].path);
   absl::StatusOr<LineReader> reader = open(files_[file].path, UnfinishedEnd::kLeft);
   if (!reader.ok()) return reader.status();
@@ -344,36 +339,36 @@ absl::StatusOr<KnownFiles::Whole> KnownFiles::ReadWhole(size_t file, Open open) 
   if (const auto read = beginning.To(RunNote::Input::kHeadBytes); !read.ok()) return read.status();
   const uint64_t head = beginning.digest();
   if (const auto read = beginning.To(UINT64_MAX); !read.ok()) return read.status();
-  return Whole{file, beginning.bytes(), beginning.digest(), head, beginning.has_rest()};
+  files_[file].content = {.bytes = beginning.bytes(),
+                          .digest = beginning.digest(),
+                          .head = head,
+                          .has_rest = beginning.has_rest()};
+  return absl::OkStatus();
 }
 
-absl::Status KnownFiles::FindCopiesOf(size_t original, std::vector<Whole> files, Open open) {
-  std::erase_if(files, [this](const Whole& whole) {
-    return whole.bytes == 0 || !files_[whole.file].copy_of.empty();
+absl::Status KnownFiles::FindCopiesOf(size_t original, std::vector<size_t> files, Open open) {
+  std::erase_if(files, [this](size_t file) {
+    return files_[file].content->bytes == 0 || !files_[file].copy_of.empty();
   });
   if (files.empty()) return absl::OkStatus();
-  std::ranges::sort(files, {}, &Whole::bytes);
+  std::ranges::sort(files, {}, [this](size_t file) { return files_[file].content->bytes; });
   const StandardInputPlace place(files_[original].path);
   absl::StatusOr<LineReader> reader = open(files_[original].path, UnfinishedEnd::kTaken);
   if (!reader.ok()) return reader.status();
   Beginning beginning(*std::move(reader));
-  for (const Whole& whole : files) {
-    const absl::StatusOr<bool> reached = beginning.To(whole.bytes);
+  for (const size_t file : files) {
+    KnownFile& copy = files_[file];
+    const absl::StatusOr<bool> reached = beginning.To(copy.content->bytes);
     if (!reached.ok()) return reached.status();
     if (!*reached) break;
-    if (beginning.digest() != whole.digest) continue;
-    KnownFile& copy = files_[whole.file];
+    if (beginning.digest() != copy.content->digest) continue;
     copy.copy_of = files_[original].path;
-    copy.copy_bytes = whole.bytes;
-    copy.copy_digest = whole.digest;
-    copy.copy_head = whole.head;
-    copy.copy_has_rest = whole.has_rest;
     copy.is_successor = false;
   }
   return absl::OkStatus();
 }
 
-// Those of inputs that no FILE begins with any more.
+// The originals are those of inputs that no FILE begins with any more.
 absl::Status KnownFiles::FindCopiesOfGone(Open open) {
   for (KnownFile& file : files_) {
     if (!file.stamp || file.stamp->size == 0 || file.input || !file.copy_of.empty()) continue;
@@ -392,6 +387,7 @@ absl::Status KnownFiles::FindCopiesOfGone(Open open) {
     if (!longer.ok()) return longer.status();
     if (!*longer) continue;
     file.copy_of = inputs_[**longer].name;
+    file.original_is_gone = true;
     file.is_successor = false;
   }
   return absl::OkStatus();

@@ -39,20 +39,26 @@
 
 namespace pleat::cli {
 
+// All of a FILE. The line that a record without an end would become is no part of that.
+struct FileContent {
+  uint64_t bytes = 0;
+  uint64_t digest = 0;
+  uint64_t head = 0;      // the digest of the first 4 KiB
+  bool has_rest = false;  // a record without an end follows
+};
+
 // A FILE of a run.
 struct KnownFile {
-  std::string path;                // as it was given
-  std::string name;                // from the root on
-  std::optional<FileStamp> stamp;  // none: no regular file, of which nothing is known
-  std::optional<size_t> input;     // what was read of it, among the inputs of the note
-  bool nothing_new = false;        // and that is all there is
-  bool is_renamed = false;         // it had another name then
-  bool is_successor = false;       // nothing was, and something was read of a file of its name
-  std::string copy_of;             // the FILE that it is a copy of; empty: none
-  uint64_t copy_bytes = 0;         // and if that is a FILE of the run: all of it,
-  uint64_t copy_digest = 0;        // the digest of that,
-  uint64_t copy_head = 0;          // and of its head;
-  bool copy_has_rest = false;      // but for a record behind that, which has no end yet
+  std::string path;                    // as it was given
+  std::string name;                    // from the root on
+  std::optional<FileStamp> stamp;      // none: no regular file, of which nothing is known
+  std::optional<size_t> input;         // what was read of it, among the inputs of the note
+  bool nothing_new = false;            // and that is all there is
+  bool is_renamed = false;             // it had another name then
+  bool is_successor = false;           // nothing was, and something was read of a file of its name
+  std::string copy_of;                 // the FILE that it is a copy of; empty: none
+  bool original_is_gone = false;       // that is no FILE of the run, but one of which more was read
+  std::optional<FileContent> content;  // where copies were looked for
 };
 
 // Of the file with this name ("-": standard input) as it is now; none if it is no regular file.
@@ -100,18 +106,10 @@ class KnownFiles {
   void Note(size_t file, size_t input, Fit fit);
   absl::Status Assign();
   absl::Status CheckNotEdited() const;
-  // All of a FILE. The line that a record without an end would become is no beginning of another one.
-  struct Whole {
-    size_t file;
-    uint64_t bytes;
-    uint64_t digest;
-    uint64_t head;  // the digest of the first 4 KiB
-    bool has_rest;  // a record without an end follows
-  };
   absl::Status FindCopies(Open open);
   absl::StatusOr<bool> EndsWithinHead(size_t file, Open open) const;
-  absl::StatusOr<Whole> ReadWhole(size_t file, Open open) const;
-  absl::Status FindCopiesOf(size_t original, std::vector<Whole> files, Open open);
+  absl::Status ReadContent(size_t file, Open open);
+  absl::Status FindCopiesOf(size_t original, std::vector<size_t> files, Open open);
   absl::Status FindCopiesOfGone(Open open);
   // The input of which the file has an earlier beginning, by the ends of its lines. None: there is no such.
   absl::StatusOr<std::optional<size_t>> LongerInput(Beginning beginning,

@@ -177,7 +177,7 @@ std::string RunState::CopiesText() const {
   for (const KnownFile& file : files_) {
     if (file.copy_of.empty()) continue;
     copies.push_back(InputName(file.path) + " (of " + InputName(file.copy_of) +
-                     (file.copy_bytes == 0 ? ", of which more was read)" : ")"));
+                     (file.original_is_gone ? ", of which more was read)" : ")"));
   }
   return NamesOf(copies);
 }
@@ -298,20 +298,21 @@ void RunState::End(bool unfinished) {
 // the original has had more lines, and was emptied.
 void RunState::NoteCopies() {
   for (const KnownFile& copy : files_) {
-    if (copy.copy_bytes == 0) continue;
+    if (copy.copy_of.empty() || copy.original_is_gone) continue;
+    const FileContent& content = *copy.content;
     const auto original = std::ranges::find(files_, copy.copy_of, &KnownFile::path);
     const RunNote::Input& read = note_.inputs[*original->input];
-    if (read.bytes + read.last_bytes < copy.copy_bytes) continue;
+    if (read.bytes + read.last_bytes < content.bytes) continue;
     const auto is_noted = [&](const RunNote::Input& input) {
-      return input.is_copy && input.bytes == copy.copy_bytes && input.digest == copy.copy_digest;
+      return input.is_copy && input.bytes == content.bytes && input.digest == content.digest;
     };
     if (std::ranges::any_of(note_.inputs, is_noted)) continue;
     note_.inputs.push_back({.name = copy.name,
                             .stamp = *copy.stamp,
-                            .bytes = copy.copy_bytes,
-                            .digest = copy.copy_digest,
-                            .head = copy.copy_head,
-                            .read_whole = !copy.copy_has_rest,
+                            .bytes = content.bytes,
+                            .digest = content.digest,
+                            .head = content.head,
+                            .read_whole = !content.has_rest,
                             .is_copy = true});
   }
 }
