@@ -323,11 +323,13 @@ class RotatedMeanwhile : public testing::Test {
     EXPECT_EQ(result.code, 0) << result.err;
     return result;
   }
-  // What it says, having ended with exit code 1.
+  // What a run of these files says, having ended with exit code 1. Once `before` are read, it waits for
+  // a pipe, and meanwhile the files are rotated.
   template <class Rotate>
-  std::string RefusedAfter(const std::string& files, Rotate rotate) {
+  std::string RefusedAfter(const std::string& files, Rotate rotate,
+                           const std::string& before = "") {
     EXPECT_EQ(mkfifo((dir_ / "fifo").c_str(), 0600), 0);
-    Subprocess process(Pleat("fold --no-summary " + WordsFor("fifo " + files)));
+    Subprocess process(Pleat("fold --no-summary " + WordsFor(before + " fifo " + files)));
     const int writer = open((dir_ / "fifo").c_str(), O_WRONLY | O_CLOEXEC);  // waits for its reader
     rotate();
     const std::string line = Numbered(kPiped, kPiped);
@@ -362,7 +364,7 @@ TEST_F(RotatedMeanwhile, WhatIsReadOfAnEmptiedOriginalCountsForItsOwnCopyAlone) 
   dir_.Write("app.log", Numbered(151, 290));
   Move("app.log.1", "app.log.2");
   dir_.Write("app.log.1", Numbered(151, 290));
-  RefusedAfter("app.log.2 app.log.1 app.log", [&] { dir_.Write("app.log", ""); });
+  RefusedAfter("app.log.1 app.log", [&] { dir_.Write("app.log", ""); }, "app.log.2");
   ExpectRead(Read("app.log.2 app.log.1 app.log"), 290);
 }
 
