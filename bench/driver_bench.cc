@@ -16,7 +16,9 @@
 
 #include <benchmark/benchmark.h>
 #include <pleat/asio.h>
-#include <pleat/histogram.h>
+#include <pleat/asio_driver.h>
+#include <pleat/folder.h>
+#include <pleat/stats.h>
 
 #include "bench/pleat_folds.h"
 #include "bench/settings.h"

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include <benchmark/benchmark.h>
-#include <pleat/histogram.h>
+#include <pleat/stats.h>
 
 #include "bench/memory.h"
 #include "bench/pleat_folds.h"

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include <pleat/any_folder.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "bench/job_names.h"
 

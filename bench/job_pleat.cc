@@ -8,8 +8,8 @@
 #include <barrier>
 #include <thread>
 
+#include <pleat/batch.h>
 #include <pleat/folder.h>
-#include <pleat/partition.h>
 
 #include "bench/job.h"
 

@@ -27,7 +27,7 @@
 #include <vector>
 
 #include <benchmark/benchmark.h>
-#include <pleat/histogram.h>
+#include <pleat/stats.h>
 
 #include "bench/pleat_folds.h"
 #include "bench/settings.h"

@@ -19,7 +19,7 @@
 #include <thread>
 
 #include <benchmark/benchmark.h>
-#include <pleat/histogram.h>
+#include <pleat/stats.h>
 
 #include "bench/live_set_stream.h"
 #include "bench/memory.h"

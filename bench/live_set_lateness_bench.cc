@@ -18,7 +18,8 @@
 #include <benchmark/benchmark.h>
 #include <boost/asio/post.hpp>
 #include <pleat/asio.h>
-#include <pleat/histogram.h>
+#include <pleat/asio_driver.h>
+#include <pleat/stats.h>
 
 #include "bench/live_set_stream.h"
 #include "bench/settings.h"

@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include <benchmark/benchmark.h>
-#include <pleat/histogram.h>
+#include <pleat/stats.h>
 
 #include "bench/live_set_stream.h"
 #include "bench/server_pipeline.h"

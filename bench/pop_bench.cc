@@ -23,7 +23,7 @@
 
 #include <absl/container/flat_hash_map.h>
 #include <benchmark/benchmark.h>
-#include <pleat/histogram.h>
+#include <pleat/stats.h>
 
 #include "bench/pleat_folds.h"
 #include "bench/rivals.h"

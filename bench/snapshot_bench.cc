@@ -33,9 +33,9 @@
 
 #include <benchmark/benchmark.h>
 #include <pleat/engine.h>
-#include <pleat/histogram.h>
 #include <pleat/snapshot.h>
 #include <pleat/state_directory.h>
+#include <pleat/stats.h>
 
 #include "bench/memory.h"
 #include "bench/stopwatch.h"

@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
-#include <pleat/any_folder.h>
 #include <pleat/time.h>
+#include <pleat/untyped/any_folder.h>
 
 namespace pleat::bench {
 

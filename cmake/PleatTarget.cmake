@@ -81,7 +81,7 @@ function(pleat_library name)
   target_include_directories(${target} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL SHARED_LIBRARY)
-    target_compile_definitions(${target} PUBLIC PLEAT_SHARED)  # see export.h
+    target_compile_definitions(${target} PUBLIC PLEAT_SHARED)  # see detail/export.h
   endif()
   if(NOT PROJECT_IS_TOP_LEVEL)
     # Warnings are for us to see, whatever the flags of the project around us.

@@ -18,6 +18,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <pleat/asio.h>
+#include <pleat/asio_driver.h>
 #include <pleat/engine.h>
 #include <pleat/folder.h>
 

@@ -16,9 +16,10 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <pleat/asio.h>
+#include <pleat/asio_driver.h>
+#include <pleat/batch.h>
 #include <pleat/engine.h>
 #include <pleat/folder.h>
-#include <pleat/partition.h>
 
 using namespace std::chrono_literals;
 namespace asio = boost::asio;

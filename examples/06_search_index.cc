@@ -23,6 +23,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <pleat/asio.h>
+#include <pleat/asio_driver.h>
 #include <pleat/engine.h>
 #include <pleat/folder.h>
 

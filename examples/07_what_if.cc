@@ -10,9 +10,9 @@
 #include <queue>
 #include <string>
 
+#include <pleat/analysis.h>
 #include <pleat/engine.h>
 #include <pleat/folder.h>
-#include <pleat/gap_stats.h>
 #include <pleat/metrics.h>
 
 using namespace std::chrono_literals;

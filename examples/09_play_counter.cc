@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/checkpoint_store.h>
 #include <pleat/engine.h>
 #include <pleat/rollup.h>
+#include <pleat/rollup_values.h>
 
 using namespace std::chrono_literals;
 

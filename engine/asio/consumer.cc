@@ -3,6 +3,7 @@
 
 #include <boost/asio/error.hpp>
 #include <pleat/asio.h>
+#include <pleat/asio_driver.h>
 
 #include "engine/asio/consumer_core.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include <pleat/any_collection.h>
+#include <pleat/untyped/any_collection.h>
 
 #include "engine/asio/waiter_queue.h"
 #include "engine/base/check.h"

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <pleat/asio.h>
+#include <pleat/asio_driver.h>
 
 #include "engine/asio/drain_core.h"
 

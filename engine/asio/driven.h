@@ -3,7 +3,7 @@
 #pragma once
 
 #include <boost/system/error_code.hpp>
-#include <pleat/export.h>
+#include <pleat/detail/export.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {

@@ -5,7 +5,8 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
-#include <pleat/asio.h>
+#include <pleat/asio_driver.h>
+#include <pleat/engine.h>
 
 #include "engine/asio/driver_core.h"
 #include "engine/base/check.h"

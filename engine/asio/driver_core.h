@@ -27,7 +27,8 @@
 #include <absl/status/status.h>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <pleat/asio.h>
+#include <pleat/asio_driver.h>
+#include <pleat/engine.h>
 
 #include "engine/asio/context_guest.h"
 #include "engine/asio/driven.h"

@@ -1,7 +1,7 @@
 #include <string>
 
 #include <boost/system/error_category.hpp>
-#include <pleat/asio_error.h>
+#include <pleat/asio_driver.h>
 
 namespace pleat::inline v0_1 {
 namespace {

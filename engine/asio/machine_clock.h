@@ -1,7 +1,7 @@
 // The machine's clocks, as a DriverClock.
 #pragma once
 
-#include <pleat/asio.h>
+#include <pleat/asio_driver.h>
 
 namespace pleat::inline v0_1 {
 

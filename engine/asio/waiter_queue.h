@@ -20,7 +20,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/intrusive/list.hpp>
 #include <boost/system/error_code.hpp>
-#include <pleat/asio.h>
+#include <pleat/detail/asio_waiter.h>
 
 #include "engine/asio/context_guest.h"
 #include "engine/asio/driven.h"

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include <pleat/asio.h>
+#include <pleat/asio_watcher.h>
 
 #include "engine/asio/watcher_core.h"
 #include "engine/base/check.h"

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include <pleat/asio.h>
+#include <pleat/asio_watcher.h>
 
 #include "engine/asio/waiter_queue.h"
 

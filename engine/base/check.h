@@ -8,7 +8,7 @@
 
 #include <string_view>
 
-#include <pleat/export.h>
+#include <pleat/detail/export.h>
 
 namespace pleat::inline v0_1 {
 

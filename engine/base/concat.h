@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include <pleat/export.h>
+#include <pleat/detail/export.h>
 
 namespace pleat::inline v0_1 {
 

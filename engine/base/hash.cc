@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include <pleat/partition.h>
+#include <pleat/batch.h>
 
 namespace pleat::inline v0_1 {
 namespace {

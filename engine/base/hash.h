@@ -1,6 +1,6 @@
 // Two hashes, never one for both jobs.
 //
-// StablePartitionHash (include/pleat/partition.h) chooses the partition. It is the same everywhere
+// StablePartitionHash (include/pleat/batch.h) chooses the partition. It is the same everywhere
 // and for ever, so anybody can compute it.
 //
 // KeyedHash chooses the place inside a table. Its key is secret to the process, so nobody outside
@@ -18,7 +18,7 @@
 #include <cstring>
 #include <string_view>
 
-#include <pleat/export.h>
+#include <pleat/detail/export.h>
 
 #include "engine/base/check.h"
 

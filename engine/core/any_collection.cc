@@ -1,8 +1,10 @@
-#include <pleat/any_collection.h>
+#include <pleat/untyped/any_collection.h>
 
 #include <algorithm>
 #include <limits>
 #include <utility>
+
+#include <pleat/emission.h>
 
 #include "engine/base/inside.h"
 #include "engine/core/engine_core.h"

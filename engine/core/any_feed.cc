@@ -1,4 +1,4 @@
-#include <pleat/any_feed.h>
+#include <pleat/untyped/any_feed.h>
 
 #include <utility>
 #include <vector>

@@ -1,4 +1,4 @@
-#include <pleat/any_folder.h>
+#include <pleat/untyped/any_folder.h>
 
 #include <algorithm>
 #include <limits>
@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/gap_stats.h>
+#include <pleat/analysis.h>
 
 #include "engine/base/check.h"
 #include "engine/base/inside.h"

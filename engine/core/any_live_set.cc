@@ -1,8 +1,10 @@
-#include <pleat/any_live_set.h>
+#include <pleat/untyped/any_live_set.h>
 
 #include <algorithm>
 #include <string>
 #include <utility>
+
+#include <pleat/live_set_options.h>
 
 #include "engine/base/check.h"
 #include "engine/base/inside.h"

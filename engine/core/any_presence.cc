@@ -1,4 +1,4 @@
-#include <pleat/any_presence.h>
+#include <pleat/untyped/any_presence.h>
 
 #include <string>
 #include <utility>

@@ -31,8 +31,8 @@
 #include <cstdint>
 #include <memory>
 
-#include <pleat/any_folder.h>
 #include <pleat/outcome.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "engine/core/engine_core.h"
 #include "engine/table/event_ref.h"

@@ -1,4 +1,4 @@
-#include <pleat/close_and_pop.h>
+#include <pleat/drain.h>
 
 #include "engine/base/inside.h"
 #include "engine/core/outbox_collection.h"

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include <absl/base/thread_annotations.h>
-#include <pleat/companion.h>
-#include <pleat/partition.h>
+#include <pleat/batch.h>
+#include <pleat/untyped/companion.h>
 
 #include "engine/base/book.h"
 #include "engine/core/description.h"

@@ -1,4 +1,4 @@
-#include <pleat/companion.h>
+#include <pleat/untyped/companion.h>
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 // News is counted under a mutex of its own, which threads that wait let go of. It is asked for under
 // partitions' locks and under none besides, and no call is made while it is held.
-#include <pleat/emission_waiter.h>
+#include <pleat/untyped/emission_waiter.h>
 
 #include <atomic>
 #include <condition_variable>

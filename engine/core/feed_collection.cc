@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include <pleat/any_live_set.h>
+#include <pleat/untyped/any_live_set.h>
 
 #include "engine/base/in_order.h"
 #include "engine/base/inside.h"

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include <absl/status/status.h>
-#include <pleat/any_feed.h>
 #include <pleat/change.h>
 #include <pleat/options.h>
+#include <pleat/untyped/any_feed.h>
 
 #include "engine/core/collection.h"
 #include "engine/live/feed_book.h"

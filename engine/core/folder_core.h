@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <absl/status/status.h>
-#include <pleat/any_folder.h>
 #include <pleat/trace.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "engine/core/keyed_collection.h"
 #include "engine/fold/fold_book.h"

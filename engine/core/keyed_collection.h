@@ -38,7 +38,7 @@
 #include <optional>
 #include <string_view>
 
-#include <pleat/source_position.h>
+#include <pleat/batch.h>
 
 #include "engine/core/batch_piece.h"
 #include "engine/core/outbox_collection.h"

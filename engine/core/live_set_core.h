@@ -7,7 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include <pleat/any_live_set.h>
+#include <pleat/live_set_options.h>
+#include <pleat/untyped/any_live_set.h>
 
 #include "engine/core/feed_collection.h"
 #include "engine/core/keyed_collection.h"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <pleat/lease.h>
+#include <pleat/emission.h>
 #include <pleat/stats.h>
 
 #include "engine/core/collection.h"

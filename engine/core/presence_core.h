@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include <pleat/any_presence.h>
+#include <pleat/untyped/any_presence.h>
 
 #include "engine/core/feed_collection.h"
 #include "engine/live/presence_book.h"

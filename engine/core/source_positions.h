@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <absl/base/thread_annotations.h>
-#include <pleat/partition.h>
+#include <pleat/batch.h>
 #include <pleat/stored.h>
 
 #include "engine/base/lock.h"

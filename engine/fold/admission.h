@@ -11,8 +11,8 @@
 
 #include <pleat/options.h>
 #include <pleat/outcome.h>
-#include <pleat/state_ops.h>
 #include <pleat/stats.h>
+#include <pleat/untyped/state_ops.h>
 
 #include "engine/fold/emitter.h"
 #include "engine/fold/group_table.h"

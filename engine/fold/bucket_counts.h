@@ -14,7 +14,7 @@
 #include <map>
 #include <memory>
 
-#include <pleat/histogram.h>
+#include <pleat/stats.h>
 #include <pleat/stored.h>
 
 #include "engine/base/prefetch.h"

@@ -8,7 +8,7 @@
 
 #include <pleat/options.h>
 #include <pleat/outcome.h>
-#include <pleat/state_ops.h>
+#include <pleat/untyped/state_ops.h>
 
 #include "engine/fold/group_table.h"
 

@@ -41,11 +41,11 @@
 #include <vector>
 
 #include <absl/functional/function_ref.h>
-#include <pleat/any_folder.h>
-#include <pleat/gap_stats.h>
+#include <pleat/analysis.h>
 #include <pleat/outcome.h>
 #include <pleat/stats.h>
 #include <pleat/time.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "engine/base/instant.h"
 #include "engine/base/latest.h"

@@ -36,10 +36,10 @@
 #include <unordered_map>
 
 #include <absl/functional/function_ref.h>
-#include <pleat/any_folder.h>
 #include <pleat/outcome.h>
 #include <pleat/stored.h>
 #include <pleat/time.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "engine/base/check.h"
 #include "engine/base/hash.h"

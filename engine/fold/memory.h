@@ -17,9 +17,9 @@
 #include <string_view>
 
 #include <absl/functional/function_ref.h>
-#include <pleat/any_folder.h>
 #include <pleat/stored.h>
 #include <pleat/time.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "engine/base/hash.h"
 #include "engine/base/page_pool.h"

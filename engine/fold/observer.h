@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <memory>
 
-#include <pleat/any_folder.h>
-#include <pleat/gap_stats.h>
+#include <pleat/analysis.h>
 #include <pleat/time.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "engine/base/hash.h"
 #include "engine/base/page_pool.h"

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-#include <pleat/any_folder.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "engine/fold/group_table.h"
 #include "engine/fold/memory.h"

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include <pleat/state_ops.h>
 #include <pleat/time.h>
+#include <pleat/untyped/state_ops.h>
 
 #include "engine/base/instant.h"
 #include "engine/fold/group_table.h"

@@ -24,8 +24,8 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/any_live_set.h>
 #include <pleat/change.h>
+#include <pleat/untyped/any_live_set.h>
 
 #include "engine/base/check.h"
 

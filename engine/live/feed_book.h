@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include <absl/functional/function_ref.h>
-#include <pleat/any_feed.h>
 #include <pleat/time.h>
+#include <pleat/untyped/any_feed.h>
 
 #include "engine/base/book.h"
 #include "engine/base/read_fields.h"

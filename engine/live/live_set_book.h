@@ -26,10 +26,9 @@
 #include <string_view>
 
 #include <absl/functional/function_ref.h>
-#include <pleat/any_live_set.h>
 #include <pleat/live_set_options.h>
-#include <pleat/live_set_stats.h>
 #include <pleat/options.h>
+#include <pleat/untyped/any_live_set.h>
 
 #include "engine/base/instant.h"
 #include "engine/base/page_pool.h"

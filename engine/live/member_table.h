@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include <pleat/any_live_set.h>
+#include <pleat/untyped/any_live_set.h>
 
 #include "engine/base/check.h"
 #include "engine/base/hash.h"

@@ -28,9 +28,8 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/any_presence.h>
 #include <pleat/presence_options.h>
-#include <pleat/presence_stats.h>
+#include <pleat/untyped/any_presence.h>
 
 #include "engine/base/instant.h"
 #include "engine/base/page_pool.h"

@@ -15,7 +15,8 @@
 #include <span>
 #include <utility>
 
-#include <pleat/any_collection.h>
+#include <pleat/emission.h>
+#include <pleat/untyped/any_collection.h>
 
 #include "engine/base/check.h"
 #include "engine/outbox/outbox_entries.h"

@@ -36,9 +36,9 @@
 #include <vector>
 
 #include <absl/functional/function_ref.h>
-#include <pleat/any_folder.h>
-#include <pleat/lease.h>
+#include <pleat/emission.h>
 #include <pleat/time.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "engine/base/instant.h"
 #include "engine/base/page_pool.h"

@@ -23,11 +23,11 @@
 #include <vector>
 
 #include <absl/functional/function_ref.h>
-#include <pleat/any_folder.h>
-#include <pleat/lease.h>
+#include <pleat/emission.h>
 #include <pleat/stats.h>
 #include <pleat/stored.h>
 #include <pleat/time.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "engine/base/instant.h"
 #include "engine/base/page_pool.h"

@@ -7,9 +7,9 @@
 #include <span>
 
 #include <absl/functional/function_ref.h>
-#include <pleat/any_folder.h>
 #include <pleat/stored.h>
 #include <pleat/time.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "engine/outbox/ready.h"
 #include "engine/table/packed_key.h"

@@ -16,9 +16,9 @@
 #include <string_view>
 #include <vector>
 
-#include <pleat/any_folder.h>
 #include <pleat/time.h>
 #include <pleat/trace.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "engine/base/instant.h"
 #include "engine/outbox/outbox_entries.h"

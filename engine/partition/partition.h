@@ -15,8 +15,8 @@
 #include <vector>
 
 #include <absl/base/thread_annotations.h>
-#include <pleat/alarm.h>
 #include <pleat/time.h>
+#include <pleat/untyped/alarm.h>
 
 #include "engine/base/book.h"
 #include "engine/base/budget.h"

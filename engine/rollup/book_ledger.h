@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include <pleat/outcome.h>
-#include <pleat/rollup_stats.h>
+#include <pleat/rollup_options.h>
 #include <pleat/stats.h>
 #include <pleat/stored.h>
 

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <pleat/delta.h>
+#include <pleat/rollup_values.h>
 #include <pleat/stored.h>
 #include <pleat/time.h>
 

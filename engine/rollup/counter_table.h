@@ -24,7 +24,7 @@
 #include <cstdint>
 #include <memory>
 
-#include <pleat/delta.h>
+#include <pleat/rollup_values.h>
 #include <pleat/stored.h>
 #include <pleat/time.h>
 

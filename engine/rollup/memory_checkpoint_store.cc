@@ -1,7 +1,7 @@
 #include <map>
 #include <string>
 
-#include <pleat/checkpoint_store.h>
+#include <pleat/rollup_values.h>
 
 #include "engine/base/lock.h"
 

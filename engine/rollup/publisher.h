@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <absl/status/statusor.h>
-#include <pleat/checkpoint_store.h>
+#include <pleat/rollup_values.h>
 #include <pleat/time.h>
 
 #include "engine/rollup/book_ledger.h"

@@ -33,10 +33,7 @@
 #include <string_view>
 #include <vector>
 
-#include <pleat/checkpoint_store.h>
-#include <pleat/delta.h>
 #include <pleat/rollup_options.h>
-#include <pleat/rollup_stats.h>
 #include <pleat/rollup_values.h>
 #include <pleat/stats.h>
 #include <pleat/time.h>

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include <pleat/delta.h>
+#include <pleat/rollup_values.h>
 #include <pleat/time.h>
 
 #include "engine/base/instant.h"

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include <pleat/delta.h>
+#include <pleat/rollup_values.h>
 #include <pleat/stored.h>
 
 #include "engine/base/compensated_sum.h"

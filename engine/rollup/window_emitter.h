@@ -11,10 +11,10 @@
 #include <optional>
 #include <unordered_map>
 
-#include <pleat/any_folder.h>
 #include <pleat/outcome.h>
 #include <pleat/rollup_values.h>
 #include <pleat/time.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "engine/base/instant.h"
 #include "engine/outbox/outbox.h"

@@ -6,14 +6,13 @@
 // are gaps, then each gap was one of those, as a whole. Otherwise it may also have been the end of
 // the partition before it, which is lost as well. A partition that goes on behind a gap has lost at
 // least that; and if the gap was one block, nothing else has.
-#include <pleat/state_care.h>
-
 #include <algorithm>
 #include <array>
 #include <set>
 #include <utility>
 
 #include <absl/functional/function_ref.h>
+#include <pleat/state_directory.h>
 #include <pleat/stored.h>
 
 #include "engine/base/concat.h"

@@ -16,7 +16,7 @@
 #include <cstring>
 #include <string_view>
 
-#include <pleat/partition.h>
+#include <pleat/batch.h>
 
 #include "engine/base/hash.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include <pleat/analysis.h>
-#include <pleat/any_folder.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "engine/base/check.h"
 #include "engine/base/page_pool.h"

@@ -19,12 +19,12 @@
 // time, as a Poisson variable does, with a peak of x + z sqrt(x), z = sqrt(2 ln n), in n
 // independent looks, one each quiet period. The peak at the quiet period in use gives x there, and
 // x rises and falls with the mean.
-#include <pleat/gap_stats.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
+
+#include <pleat/analysis.h>
 
 #include "engine/base/check.h"
 

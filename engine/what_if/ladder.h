@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <pleat/histogram.h>
+#include <pleat/stats.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {

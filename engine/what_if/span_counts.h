@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <pleat/histogram.h>
+#include <pleat/stats.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {

@@ -1,4 +1,5 @@
-// Driver: moves an engine's time by a clock.
+// Driver: moves an engine's time by a clock. AsioError: how the operations of a Consumer (asio.h)
+// or a Watcher (asio_watcher.h) fail.
 //
 //   pleat::Driver driver(io, *engine);        // runs wherever `io` is run
 //   folder.Fold(key, event, driver.now());    // stamps come from the same clock
@@ -13,22 +14,34 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/system/error_code.hpp>
 #include <boost/version.hpp>
-#include <pleat/driver_stats.h>
+#include <pleat/detail/export.h>
 #include <pleat/engine.h>
-#include <pleat/export.h>
-#include <pleat/histogram.h>
+#include <pleat/stats.h>
 #include <pleat/time.h>
 
-namespace boost::asio {
-class io_context;
-}
-
 namespace pleat::inline v0_1 {
+
+// Beside boost::asio::error::operation_aborted, which tells that an operation was cancelled:
+//
+//   if (error == pleat::AsioError::kClosed) return;
+enum class AsioError {
+  // max_waiters operations wait already. Start it again when one has completed.
+  kOverloaded = 1,
+  // The driver was stopped, the collection was closed, or the engine is gone. Start no other
+  // operation.
+  kClosed = 2,
+  // Of a Watcher: changes that it had not taken are gone. Call Watch() again.
+  kResync = 3,
+};
+PLEAT_EXPORT const boost::system::error_category& AsioErrorCategory() noexcept;
+PLEAT_EXPORT boost::system::error_code make_error_code(AsioError error) noexcept;
 
 class DriverCore;
 
@@ -180,3 +193,6 @@ class PLEAT_EXPORT Driver {
 };
 
 }  // namespace pleat::inline v0_1
+
+template <>
+struct boost::system::is_error_code_enum<pleat::AsioError> : std::true_type {};

@@ -37,14 +37,13 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/system/error_code.hpp>
-#include <pleat/asio_consumer.h>
+#include <pleat/asio.h>
 #include <pleat/asio_driver.h>
-#include <pleat/asio_error.h>
 #include <pleat/change.h>
 #include <pleat/detail/asio_operation.h>
 #include <pleat/detail/change_reader.h>
-#include <pleat/driver_stats.h>
-#include <pleat/export.h>
+#include <pleat/detail/export.h>
+#include <pleat/stats.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {

@@ -1,23 +1,30 @@
-// Batches of events, for Folder::FoldBatch().
+// Batches of events, such as for Folder::FoldBatch(); which partitions a worker owns; and where a
+// batch stands in a source that can be read again.
 //
 //   std::vector<pleat::KeyedEvent<Hit>> batch;
 //   for (const Line& line : lines) batch.push_back({line.page, line.at, {line.bytes}});
 //   folder.FoldBatch(batch);
 //
-// On event time an engine has one watermark, which a batch moves to its newest stamp. So a second
-// collection that is fed the same batch afterwards, or a second worker who is further behind in the
-// log, finds the watermark ahead of its events, and with an allowed lateness they are late. Give
-// the engine a watermark delay, or the collections an allowed lateness, of more than a batch spans
-// and workers are apart; or each of them an engine of its own.
+//   // Worker i of n folds and pops in partitions of its own.
+//   auto mine = pleat::PartitionRange::ForWorker(i, n, engine->partitions());
+//   folder.FoldBatch(batch, {}, mine);
+//   for (auto& emission : folder.Pop(100, mine)) Publish(emission);
+//
+// On event time an engine has one watermark, which a batch moves to its newest stamp, of whatever
+// source and collection. So a second collection that is fed the same batch afterwards, a second
+// worker who is further behind in the log, or a source that is read again from further back than
+// the others, finds the watermark ahead of its events, and with an allowed lateness they are late.
+// Give the engine a watermark delay, or the collections an allowed lateness, of more than a batch
+// spans and workers are apart; or each of them an engine of its own.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
-#include <span>
+#include <cstdint>
 #include <string_view>
 #include <type_traits>
 
-#include <pleat/export.h>
+#include <pleat/detail/export.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
@@ -51,48 +58,61 @@ struct KeyedEvent {
   Event event;
 };
 
-// A span of KeyedEvent<Event> without the type, for AnyFolder::FoldBatch(): the events are `stride`
-// bytes apart, and the offsets say where in each the parts lie.
-struct AnyBatch {
-  const void* first = nullptr;
-  size_t size = 0;
-  size_t stride = 0;
-  size_t key_offset = 0;
-  size_t at_offset = 0;
-  size_t event_offset = 0;
+// The version of StablePartitionHash: store it beside anything that depends on the hash.
+inline constexpr uint32_t kPartitionHashVersion = 1;
 
-  template <class Event>
-  static AnyBatch Of(std::span<const KeyedEvent<Event>> events) noexcept {
-    using Keyed = KeyedEvent<Event>;
-    static_assert(std::is_standard_layout_v<Keyed>,
-                  "the Event of a batch has to be of standard layout; Fold() takes any");
-    return {.first = events.data(),
-            .size = events.size(),
-            .stride = sizeof(Keyed),
-            .key_offset = offsetof(Keyed, key),
-            .at_offset = offsetof(Keyed, at),
-            .event_offset = offsetof(Keyed, event)};
-  }
+// A fixed 64-bit hash of the key's bytes: the same in every process, on every machine, for ever.
+// It spreads well but is not keyed; the tables inside a partition use a keyed hash of their own.
+PLEAT_EXPORT uint64_t StablePartitionHash(std::string_view key) noexcept;
 
-  // The parts of event `i` < size.
-  const KeyView& KeyOf(size_t i) const noexcept {
-    return *static_cast<const KeyView*>(PartOf(i, key_offset));
-  }
-  EngineTime AtOf(size_t i) const noexcept {
-    return *static_cast<const EngineTime*>(PartOf(i, at_offset));
-  }
-  const void* EventOf(size_t i) const noexcept { return PartOf(i, event_offset); }
+// The partition of `key`: 0 <= result < partitions. REQUIRES: partitions >= 1.
+PLEAT_EXPORT int PartitionOf(std::string_view key, int partitions) noexcept;
 
-  // Drops the first `n` <= size events.
-  void RemovePrefix(size_t n) noexcept {
-    first = PartOf(n, 0);
-    size -= n;
+// Consecutive partitions: begin, begin + 1, ..., end - 1. The default is all of them.
+struct PartitionRange {
+  static constexpr int kLast = INT32_MAX;  // the end of an engine's partitions, whatever it is
+
+  int begin = 0;
+  int end = kLast;
+
+  static constexpr PartitionRange One(int partition) noexcept { return {partition, partition + 1}; }
+
+  // The partitions of worker `i` of `n`: every partition has exactly one owner, and the workers'
+  // shares differ by at most one. With more workers than partitions some ranges are empty().
+  // REQUIRES: 0 <= i < n.
+  static constexpr PartitionRange ForWorker(int i, int n, int partitions) noexcept {
+    const auto cut = [&](int64_t worker) { return static_cast<int>(worker * partitions / n); };
+    return {cut(i), cut(int64_t{i} + 1)};
   }
 
- private:
-  const void* PartOf(size_t i, size_t offset) const noexcept {
-    return static_cast<const std::byte*>(first) + i * stride + offset;
+  constexpr bool empty() const noexcept { return begin >= end; }
+  constexpr bool Contains(int partition) const noexcept {
+    return begin <= partition && partition < end;
   }
+
+  friend constexpr bool operator==(const PartitionRange&, const PartitionRange&) = default;
+};
+
+// Where a batch stands in a source that can be read again, such as a file or a partition of a log.
+// After a restart from a snapshot the source is read again from where the snapshot stood, and each
+// event is folded once:
+//
+//   folder.FoldBatch(events, {}, {}, pleat::SourcePosition{.source = 7, .offset = 1'000});
+//
+//   pleat::RestoreSnapshot(*engine, snapshot);
+//   uint64_t next = engine->SourcePositionOf(7, partition);      // go on there, or before
+//
+// An event that its partition has taken already is answered kReplayed, and counted nowhere else.
+struct SourcePosition {
+  // Names the source: any number, the same in each run.
+  uint64_t source = 0;
+
+  // Of the first event of the batch; that of event `i` is offset + i. A source may leave offsets
+  // out, between batches.
+  // REQUIRES: the batches of one source come one after the other, in the order of their offsets,
+  // but for what is replayed; with ranges of partitions, those of each range. Any event is final
+  // that was answered: one that was refused and is offered again comes without a position.
+  uint64_t offset = 0;
 };
 
 }  // namespace pleat::inline v0_1

@@ -15,15 +15,12 @@
 #include <string>
 #include <vector>
 
+#include <pleat/detail/export.h>
 #include <pleat/engine.h>
-#include <pleat/export.h>
 #include <pleat/live_set_options.h>
-#include <pleat/live_set_stats.h>
 #include <pleat/options.h>
 #include <pleat/presence_options.h>
-#include <pleat/presence_stats.h>
 #include <pleat/rollup_options.h>
-#include <pleat/rollup_stats.h>
 #include <pleat/stats.h>
 
 namespace pleat::inline v0_1 {

@@ -8,9 +8,11 @@
 //   }
 //   for (const auto& left : drain.left().collections) Warn(left.collection, left.sizes);
 //
-// A drain starts no thread and reads no clock: its time is an argument, the LeaseTime of lease.h.
-// async_drain() in asio_drain.h waits for one. Threads and coroutines that take emissions, and
-// whoever moves the engine's time, go on until the drain is over.
+// A drain starts no thread and reads no clock: its time is an argument, a LeaseTime (emission.h).
+// async_drain() in asio.h waits for one. Threads and coroutines that take emissions, and whoever
+// moves the engine's time, go on until the drain is over.
+//
+// CloseAndPop() is the end of the input of a collection whose caller takes all emissions itself.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +21,11 @@
 #include <string>
 #include <vector>
 
-#include <pleat/any_collection.h>
+#include <pleat/detail/export.h>
 #include <pleat/engine.h>
-#include <pleat/export.h>
 #include <pleat/stats.h>
 #include <pleat/time.h>
+#include <pleat/untyped/any_collection.h>
 
 namespace pleat::inline v0_1 {
 
@@ -101,5 +103,21 @@ class PLEAT_EXPORT Drain {
   LeaseTime deadline_;
   DrainState state_ = DrainState::kWaiting;
 };
+
+// The end of the input of a large collection: all that is open closes, and goes out as it closes.
+//
+//   pleat::CloseAndPop(folder.any(), [](std::span<const pleat::ClosedGroup> groups) { ... });
+//
+// does what CloseAll() does, and Pop() until nothing is left: the same emissions in the same order,
+// where the backlog has room for all of them. Those that wait between the two take memory, and at
+// limits.max_backlog CloseAll() drops the oldest (OnBacklog::kDropOldest), and cuts no partials.
+// Here only a few wait at a time, and have a taker: nothing is dropped, and no partial is left out
+// for the backlog. Closing takes no memory beside that of what is open, and gives that back as it
+// goes. While a snapshot is being taken, what it still needs of a group is kept when the group
+// goes.
+//
+// One operation: it holds the locks of all partitions until all is done, and `take`, which is as
+// that of AnyCollection::Pop(), runs under them. Returns how many emissions there were.
+PLEAT_EXPORT size_t CloseAndPop(const AnyCollection& collection, AnyCollection::Take take) noexcept;
 
 }  // namespace pleat::inline v0_1

@@ -11,8 +11,8 @@
 //
 // An event has a key and a stamp, which is an instant. To fold is to take the event into the group
 // of its key. A group is due, and closes, at an instant that is its deadline. A closed group waits
-// as an emission until somebody pops it for good, or leases it until the result is safe (lease.h).
-// A partition is a part of the keys, with one lock.
+// as an emission until somebody pops it for good, or leases it until the result is safe
+// (emission.h). A partition is a part of the keys, with one lock.
 //
 // Two times move in an engine. The engine's time closes groups: Advance() moves it, and on event
 // time so do the stamps of events; there it is called the watermark. LeaseTime ends leases:
@@ -21,6 +21,7 @@
 // arrival time, the engine's time.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -29,10 +30,9 @@
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
-#include <pleat/alarm.h>
-#include <pleat/engine_internals.h>
-#include <pleat/export.h>
+#include <pleat/detail/export.h>
 #include <pleat/time.h>
+#include <pleat/untyped/alarm.h>
 
 namespace pleat::inline v0_1 {
 
@@ -51,6 +51,24 @@ enum class HugePages : uint8_t {
 // The default of EngineOptions::future_limit on arrival time. A stamp in the wrong unit, such as
 // milliseconds taken for seconds, lies further ahead than this.
 inline constexpr Duration kFutureLimitOnArrival = std::chrono::days(366);
+
+// The random numbers of an engine, for callers that must have them repeat.
+//
+//   auto engine = *pleat::Engine::Open({.internals = {.hash_key = {{1, 2}}, .epoch = 3}});
+//
+// Programs leave both out: the engine then draws them from the operating system. Tests set them, so
+// that two runs are alike to the last instruction and to the last lease token. A store that brings
+// an engine back from a snapshot has to supply both: the hash key its tables were built with, and
+// the epoch of the tokens that its consumers still hold.
+struct EngineInternals {
+  // The key of the hash of the tables. Secret, so that no stranger can choose keys that collide; it
+  // never shows in any output.
+  std::optional<std::array<uint64_t, 2>> hash_key = std::nullopt;
+
+  // Tells the lease tokens of this engine from those of others (LeaseToken::epoch).
+  // REQUIRES: unique among the engines whose tokens can meet.
+  std::optional<uint64_t> epoch = std::nullopt;
+};
 
 struct EngineOptions {
   // How many partitions there are; each has one lock. Two to four times the number of threads that
@@ -154,7 +172,7 @@ class PLEAT_EXPORT Engine {
   void Stop() noexcept;
 
   // The offset in `source` of the first event that some collection has not taken in this partition;
-  // see source_position.h. 0 if no batch of the source had one. Ask for each partition that is fed
+  // see batch.h. 0 if no batch of the source had one. Ask for each partition that is fed
   // from there, and go on at the smallest. O(collections).
   uint64_t SourcePositionOf(uint64_t source, int partition) const noexcept;
 

@@ -3,7 +3,7 @@
 // A group opens with the first event of its key. It closes when its key has been quiet for
 // quiet_period, or when it has been open for max_wait: both must be given. It also closes when it
 // holds max_events events or weighs max_group_bytes, or when a rule of yours says so
-// (fold_rules.h). Closed groups wait, in closing order, until somebody takes them.
+// (FoldRules). Closed groups wait, in closing order, until somebody takes them.
 //
 //   struct Edit  { std::string_view page; int added; };
 //   struct Edits {                                    // the state of one group
@@ -15,8 +15,8 @@
 //   engine->Advance(at + 6min);
 //   for (auto& e : edits.Pop(100)) Publish(e.key, e.state.added);
 //
-// Pop() is in emission_source.h, Lease() and Ack() are in lease_source.h, the fields of an emission
-// in emission.h, the options in options.h.
+// Pop(), Lease() and Ack() are in emission_source.h, the fields of an emission in emission.h, the
+// options in options.h.
 //
 // State: default constructible, nothrow movable, aligned to at most 64 bytes, with `void Fold(const
 // Event&) noexcept`. Lease(), Peek(), Scan(), partials, and edges other than kTrailing need it
@@ -35,6 +35,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,17 +47,73 @@
 #include <vector>
 
 #include <absl/status/statusor.h>
-#include <pleat/any_folder.h>
+#include <pleat/batch.h>
+#include <pleat/detail/export.h>
 #include <pleat/detail/folder_mistakes.h>
 #include <pleat/detail/misplaced_options.h>
 #include <pleat/detail/typed_state_ops.h>
 #include <pleat/emission.h>
 #include <pleat/emission_source.h>
 #include <pleat/engine.h>
-#include <pleat/fold_rules.h>
 #include <pleat/options.h>
+#include <pleat/outcome.h>
+#include <pleat/stats.h>
+#include <pleat/time.h>
+#include <pleat/untyped/any_batch.h>
+#include <pleat/untyped/any_folder.h>
 
 namespace pleat::inline v0_1 {
+
+// What events and states say about when a group closes.
+//
+//   pleat::FoldRules<Order, Basket> rules;
+//   rules.ends = [](const Order& order) { return order.paid; };
+//   rules.condition = [](const Basket& basket) { return basket.total >= 100'000; };
+//   pleat::Folder<Order, Basket> baskets(*engine, "baskets", options, std::move(rules));
+// Every rule is optional. Rules run under a partition's lock, on the thread that folds.
+// REQUIRES: no rule throws, nor calls an engine.
+// Cost: a call through std::function for each event and rule.
+template <class Event, class State>
+struct FoldRules {
+  // Whether the event opens a group. A group of its key that is open closes before it, with reason
+  // kStartMark.
+  std::function<bool(const Event&)> starts;
+
+  // Whether the event is the last of its group, which then closes with reason kEndMark.
+  std::function<bool(const Event&)> ends;
+
+  // Whether the group is complete; asked after every fold. It then closes with reason kCondition.
+  std::function<bool(const State&)> condition;
+
+  // The quiet period after this event, above zero; zero: the folder's. So a class of keys can have
+  // a timing of its own. A group's deadline is the latest one that any of its events asks for.
+  std::function<Duration(std::string_view key, const Event&)> quiet_period;
+
+  // The instant at which the group of this event closes; kNever: the event states none. See
+  // EventMarks::close_at.
+  std::function<EngineTime(std::string_view key, const Event&)> close_at;
+
+  // The instant at which a group closes that an event of this stamp opened, for calendars, such as
+  // nine o'clock of a zone; kNever: none. See StateOps::closing_time.
+  std::function<EngineTime(EngineTime opened)> closing_time;
+
+  // With FolderOptions::quiet_floor: the class of keys that learns its quiet period together, such
+  // as a hash of the event's type; 0 is no class. See EventMarks::key_class.
+  std::function<uint32_t(std::string_view key, const Event&)> key_class;
+
+  // The name of the event among those of its key. A second event of one name is answered
+  // kDuplicate, or kConflict if its `content` differs. A name is remembered for as long as an event
+  // of that stamp would be accepted. Needs late.allowed_lateness, and OnLate::kReject.
+  std::function<std::string_view(const Event&)> id;
+
+  // A hash of all that the event says. Without this rule, events of one name have the same content.
+  std::function<uint64_t(const Event&)> content;
+
+  bool any() const noexcept {
+    return starts || ends || condition || quiet_period || close_at || closing_time || key_class ||
+           id;
+  }
+};
 
 template <class Event, class State>
 class Folder : public EmissionSource<State>,
@@ -107,7 +165,7 @@ class Folder : public EmissionSource<State>,
   // Element i of `outcomes` becomes the outcome of event i. REQUIRES: empty, or as many as events.
   // With `only`, events of partitions outside that range are not folded, and are answered
   // kElsewhere; on event time their stamps still move the watermark. So workers with ranges of
-  // their own never ask for the same lock. With `position`, see source_position.h, the batch has a
+  // their own never ask for the same lock. With `position`, see batch.h, the batch has a
   // place in a source that can be read again.
   FoldCounts FoldBatch(std::span<const KeyedEvent<Event>> events,
                        std::span<FoldOutcome> outcomes = {}, PartitionRange only = {},
@@ -132,12 +190,13 @@ class Folder : public EmissionSource<State>,
   // reason kEnd. Locks every partition, for O(n log n) of the most groups ever open at once.
   void CloseAll() noexcept { folder_.CloseAll(); }
 
-  // Takes the memory for so many groups now, so that no event waits for it: see any_folder.h.
+  // Takes the memory for so many groups now, so that no event waits for it: see
+  // untyped/any_folder.h.
   absl::Status Reserve(size_t groups, size_t key_bytes = 0) noexcept {
     return folder_.Reserve(groups, key_bytes);
   }
 
-  // Changes the options while the folder runs, and shows them: see any_folder.h.
+  // Changes the options while the folder runs, and shows them: see untyped/any_folder.h.
   absl::Status SetOptions(const FolderOptions& to) noexcept { return folder_.SetOptions(to); }
   FolderOptions options() const noexcept { return folder_.options(); }
 
@@ -179,7 +238,7 @@ class Folder : public EmissionSource<State>,
   Ledger ledger() const noexcept { return folder_.ledger(); }
   Sizes sizes() const noexcept { return folder_.sizes(); }
 
-  // What other quiet periods would have done (gap_stats.h). Null without measure.gap_stats.
+  // What other quiet periods would have done (analysis.h). Null without measure.gap_stats.
   std::unique_ptr<GapStats> gap_stats() const noexcept { return folder_.gap_stats(); }
 
  private:

@@ -13,7 +13,7 @@
 
 #include <absl/status/statusor.h>
 #include <pleat/analysis.h>
-#include <pleat/export.h>
+#include <pleat/detail/export.h>
 #include <pleat/json_lines.h>
 
 namespace pleat::inline v0_1 {

@@ -1,8 +1,17 @@
-// From lines of JSON to events: what every collection that is fed by lines has in common.
+// From lines of JSON to events: what every collection that is fed by lines has in common. Also the
+// texts in them that stand for durations, times and conditions, read and written.
 //
 // An EventSpec says which members of a line are the key and the event time, and a MarkSpec where an
 // event says something about its group. JsonLines reads the lines of a text by it; a collection,
 // such as JsonFolder (json.h) or JsonAnalyzer (json_analysis.h), takes what was read.
+//
+//   pleat::EventSpec spec;
+//   spec.key = {{.name = "user", .path = "user"}};
+//   spec.time = "time";
+//   spec.where = *pleat::ParseCondition("status = failed");
+//   ...                                               // opened with the spec, and fed
+//   const pleat::LineCounts lines = folder->counts();
+//   std::cout << lines.invalid << " of " << lines.lines << " lines are invalid";
 //
 // Every line is validated as a whole, not only the members that are read: exactly one RFC 8259
 // object, valid UTF-8, no lone surrogates, no repeated member name in any object, at most 64
@@ -19,17 +28,136 @@
 
 #include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <pleat/detail/export.h>
 #include <pleat/engine.h>
-#include <pleat/export.h>
-#include <pleat/json_counts.h>
-#include <pleat/json_hint.h>
-#include <pleat/json_text.h>
 #include <pleat/live_set_options.h>
 #include <pleat/outcome.h>
 #include <pleat/rollup_options.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
+
+// "250us", "5ms", "1.5s", "5m" or "5min", "1h", "1d", "1w", "0"; several units from the largest on:
+// "1h30m", "1 min 30 s"; ISO 8601 without years and months: "PT5M", "P1DT2H". "inf" gives kForever.
+// Cut to microseconds. Errors: kInvalidArgument.
+PLEAT_EXPORT absl::StatusOr<Duration> ParseDuration(std::string_view text);
+
+// The shortest text of one unit, up to days, that ParseDuration() reads as `d`.
+PLEAT_EXPORT std::string FormatDuration(Duration d);
+
+// Reads RFC 3339: date, T or t or space, time, optional fraction, Z, z or an offset. Digits past
+// the microsecond are cut. Returns false for anything else, second 60 and impossible dates
+// included.
+PLEAT_EXPORT bool ParseTimestamp(std::string_view text, EngineTime& out) noexcept;
+
+// RFC 3339 in UTC with six fractional digits, e.g. 2015-09-12T00:47:35.776000Z.
+PLEAT_EXPORT std::string FormatTimestamp(EngineTime t);
+
+// Appends `text` as a JSON string, quotes included, in which only ", \ and control characters are
+// escaped. REQUIRES: `text` is valid UTF-8.
+PLEAT_EXPORT void AppendJsonString(std::string_view text, std::string& out);
+
+// A condition over the members of an event, or over merged values: one comparison, or several under
+// all, any or not.
+//
+// A comparison compares the scalar at `path` with `value`. = and != compare any two scalars,
+// numbers by their value. < <= > >= compare two numbers, or two strings byte by byte, and are false
+// for anything else. != is the opposite of =. An absent member counts as null. An object or an
+// array equals nothing.
+struct Condition {
+  enum class Kind : uint8_t {
+    kNone,
+    kEqual,
+    kNotEqual,
+    kLess,
+    kAtMost,
+    kGreater,
+    kAtLeast,
+    kAll,
+    kAny,
+    kNot
+  };
+  Kind kind = Kind::kNone;
+  std::string path;              // of a comparison; for merged values the name of the merge
+  std::string value;             // of a comparison: a JSON scalar
+  std::vector<Condition> parts;  // of kAll and kAny one or more, of kNot one
+
+  friend bool operator==(const Condition&, const Condition&) = default;
+};
+
+// Reads a condition from `PATH OP VALUE`, such as `status = failed` or `total >= 100`, or from a
+// JSON document of comparisons under all, any and not, such as
+//
+//   {"all":["total>=100",{"not":"status=open"}]}
+//
+// of at most 16 levels and 256 comparisons. OP is one of = != < <= > >=. VALUE is read as a JSON
+// scalar if it is one, else as text. White space around PATH and VALUE is not part of them. A PATH
+// that holds an operator or quotes goes in quotes, and so does a text that begins with an operator
+// or a quote, or that holds && or ||. Errors: kInvalidArgument; the message says how to write what
+// was likely meant.
+PLEAT_EXPORT absl::StatusOr<Condition> ParseCondition(std::string_view text);
+
+// The text that ParseCondition() reads as `condition`. REQUIRES: it is not kNone.
+PLEAT_EXPORT std::string FormatCondition(const Condition& condition);
+
+// lines = events + invalid + excluded. The ledger of a collection counts groups.
+struct LineCounts {
+  uint64_t lines = 0;   // blank ones not counted
+  uint64_t events = 0;  // usable, late and refused ones included
+  uint64_t invalid = 0;
+  uint64_t excluded = 0;    // lines that EventSpec::where, from or to leave out
+  uint64_t mismatched = 0;  // values that a reducer could not take
+  uint64_t control = 0;     // events that flushed or cancelled
+
+  friend bool operator==(const LineCounts&, const LineCounts&) = default;
+};
+
+// The first value that a reducer could not take since the collection was opened, of late and
+// refused events as well: one of `type` at `path`, for the merge `name` by `reducer`.
+struct MergeMismatch {
+  std::string name;
+  std::string reducer;  // "sum"
+  std::string path;
+  std::string type;  // "text", "numbers", "booleans", "arrays", "objects"
+
+  // Whether all were of this merge and of this type.
+  bool only = false;
+
+  // If all were numbers in quotes and should be numbers: a filter of jq that makes them so, such as
+  // `(.amount | strings) |= tonumber`. Else empty, as for a path with names that jq has in quotes.
+  std::string filter;
+
+  friend bool operator==(const MergeMismatch&, const MergeMismatch&) = default;
+};
+
+// The stamps of the events that LineCounts counts, in the order in which they came.
+struct StampCounts {
+  // The oldest and the newest of all. There are none if the newest is the earlier one.
+  EngineTime oldest = kEndOfTime;
+  EngineTime newest = kBeginningOfTime;
+
+  // Events older than one before them, and the furthest distance between the two.
+  uint64_t out_of_order = 0;
+  Duration most_behind{0};
+
+  // Those among them for which the newest one before was of an earlier input; see StartInput().
+  uint64_t behind_input = 0;
+
+  // Whether a time stated no zone, and the spec states none either, so that it was read as UTC.
+  // Snapshots do not keep this.
+  bool assumed_utc = false;
+
+  friend bool operator==(const StampCounts&, const StampCounts&) = default;
+};
+
+// A path of a spec, and the option that it belongs to.
+struct OptionPath {
+  std::string option;
+  std::string path;
+
+  friend bool operator==(const OptionPath&, const OptionPath&) = default;
+};
 
 inline constexpr size_t kLineBytesMax = size_t{1} << 20;
 inline constexpr int kJsonDepthMax = 64;
@@ -195,5 +323,43 @@ class PLEAT_EXPORT JsonLines {
  private:
   std::unique_ptr<ReadLines> read_;
 };
+
+// What to say of a path that leads to no member of a line: the path that is likely meant, and what
+// there is in its place; and of a condition that no line meets.
+//
+//   {"Actor":{"login":"ann"},"at":5}  and the path actor.login:
+//   meant  Actor.login
+//   has    has "Actor", "at"          of the line itself, so that `place` is empty
+//
+// A hint takes the line apart anew, which costs far more than reading it: it is for a line that was
+// refused, once for each path.
+struct PathHint {
+  // A path of the line that differs from the one asked for in the case of letters, in _ and -, or
+  // in a letter or two; that goes into an array; that was written for jq or as JSONPath, as .a,
+  // $.a or a[0]; that is a JSON Pointer, as a name has dots; or that leads to the same name
+  // elsewhere. Empty if there is none, or if `in_list`.
+  std::string meant;
+
+  // The place up to which the path leads, or that list: its own path in quotes, or empty for the
+  // whole line.
+  std::string place;
+
+  // What is there, for people: `has "user", "time" and 3 more`, `is an array of 2`, `is a number`.
+  // If `in_list`, also how to make lines of the list's elements. All three are empty if the path
+  // leads to a scalar, or the line is no JSON object.
+  std::string has;
+
+  // Whether the suggested path goes into a list of objects, which is at `place`. With an index in
+  // the path, only one of the objects would count.
+  bool in_list = false;
+};
+
+// REQUIRES: `path` is well formed.
+PLEAT_EXPORT PathHint HintFor(std::string_view line, std::string_view path);
+
+// What keeps `condition` from holding, for people: comparisons of a member of the line with a value
+// of another type, which never hold, such as `"status" is a number, "5xx" is text`. Empty if there
+// is no such comparison, or the line is no JSON object. Comparisons under `not` are left out.
+PLEAT_EXPORT std::string TypeHintFor(std::string_view line, const Condition& condition);
 
 }  // namespace pleat::inline v0_1

@@ -28,12 +28,10 @@
 #include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <pleat/detail/export.h>
 #include <pleat/engine.h>
-#include <pleat/export.h>
 #include <pleat/json_lines.h>
-#include <pleat/json_text.h>
 #include <pleat/live_set_options.h>
-#include <pleat/live_set_stats.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
@@ -71,7 +69,7 @@ struct LiveSetSpec {
 // option.
 PLEAT_EXPORT absl::Status Validate(const LiveSetSpec& spec);
 
-// As those of a FoldSpec (json_spec.h).
+// As those of a FoldSpec (json.h).
 PLEAT_EXPORT absl::Status SetOption(LiveSetSpec& spec, std::string_view name,
                                     std::string_view text);
 PLEAT_EXPORT std::vector<std::pair<std::string, std::string>> OptionsOf(const LiveSetSpec& spec);

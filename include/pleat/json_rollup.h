@@ -32,11 +32,10 @@
 #include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <pleat/detail/export.h>
 #include <pleat/engine.h>
-#include <pleat/export.h>
 #include <pleat/json_lines.h>
 #include <pleat/rollup_options.h>
-#include <pleat/rollup_stats.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
@@ -64,7 +63,7 @@ struct RollupSpec {
 // naming the option.
 PLEAT_EXPORT absl::Status Validate(const RollupSpec& spec);
 
-// As those of a FoldSpec (json_spec.h). "window" adds to the list, as "key" does.
+// As those of a FoldSpec (json.h). "window" adds to the list, as "key" does.
 PLEAT_EXPORT absl::Status SetOption(RollupSpec& spec, std::string_view name, std::string_view text);
 PLEAT_EXPORT std::vector<std::pair<std::string, std::string>> OptionsOf(const RollupSpec& spec);
 
@@ -111,7 +110,7 @@ class PLEAT_EXPORT JsonRollup {
   // Closes every open window with reason "end".
   void CloseAll() noexcept;
 
-  // The same, and Pop() of all there is, with few emissions waiting at a time: see close_and_pop.h.
+  // The same, and Pop() of all there is, with few emissions waiting at a time: see drain.h.
   // `write` runs under the locks of all partitions. Returns how many emissions there were.
   size_t CloseAndPop(WriteLines write);
 

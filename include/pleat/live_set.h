@@ -10,8 +10,9 @@
 //   readers.Count("page 1");                       // 2
 //   engine->Advance(at + 30min);                   // 1: ann is gone
 //
-// Count(), List() and all other reads are in live_set_reader.h, the options in live_set_options.h,
-// and those of List() and Remove() in any_live_set.h. A Watcher (asio_watcher.h) waits for changes.
+// Count(), List() and all other reads are those of LiveSetReader. The options, also of List() and
+// Remove(), are in live_set_options.h, members and changes in change.h. A Watcher (asio_watcher.h)
+// waits for changes.
 //
 // A member is an id in a series, with the stamp of its latest event. It is live until its deadline,
 // stamp + TTL, and not at the deadline itself. docs/semantics-live-sets.md has all rules.
@@ -21,12 +22,14 @@
 //
 // Thread safety: any thread may call any method at any time, also on one object.
 // Ownership: a handle of a collection that the engine owns; copies mean the same one. When that is
-// closed, or the engine is gone, calls answer kStopped or kClosed, or nothing.
+// closed, or the engine is gone, there are no members, and calls answer kStopped or kClosed, or
+// nothing.
 // Allocation: refreshing a member allocates nothing. A failure to allocate ends the program.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,17 +37,114 @@
 #include <vector>
 
 #include <absl/status/statusor.h>
-#include <pleat/any_live_set.h>
 #include <pleat/change.h>
 #include <pleat/detail/misplaced_options.h>
 #include <pleat/detail/payload_ops.h>
 #include <pleat/engine.h>
-#include <pleat/live_set_member.h>
 #include <pleat/live_set_options.h>
-#include <pleat/live_set_reader.h>
+#include <pleat/untyped/any_live_set.h>
 
 namespace pleat::inline v0_1 {
 
+// All reads of a live set. LiveSet adds the calls that change one; code that only reads takes a
+// reader.
+//
+//   void Show(const pleat::LiveSetReader<>& readers) {
+//     std::cout << readers.Count("page 1") << " people are on this page\n";
+//   }
+//
+// Reads change nothing. They see the members that are live at the engine's time, or at `now` if
+// that is later; nothing has to be swept before.
+template <class Payload = NoPayload>
+class LiveSetReader {
+ public:
+  using Member = LiveMember<Payload>;
+
+  // How many members are live. O(1) if none is overdue, else O(log n).
+  size_t Count(std::string_view series, EngineTime now = kBeginningOfTime) const noexcept {
+    return any_.Count(series, now);
+  }
+  // Those with stamps later than `since`: CountSince(s, now - 5min) is those of the last five
+  // minutes. O(log n), and O(1) for each overdue member with a TTL of its own.
+  size_t CountSince(std::string_view series, EngineTime since,
+                    EngineTime now = kBeginningOfTime) const noexcept {
+    return any_.CountSince(series, since, now);
+  }
+  // Those with stamps in [from, to). As CountSince().
+  size_t CountBetween(std::string_view series, EngineTime from, EngineTime to,
+                      EngineTime now = kBeginningOfTime) const noexcept {
+    return any_.CountBetween(series, from, to, now);
+  }
+
+  // Appends copies of up to options.limit members (default: 100) to `out`, in the order of their
+  // stamps, the newest first unless the options say otherwise, and moves `cursor` behind them.
+  // Returns whether there may be more. O(log n + limit). See ListOptions.
+  bool List(std::string_view series, const ListOptions& options, ListCursor& cursor,
+            std::vector<Member>& out) const noexcept {
+    return any_.List(series, options, cursor, Into(out));
+  }
+  // The first options.limit of them; it does not say whether there are more.
+  [[nodiscard]] std::vector<Member> List(std::string_view series,
+                                         const ListOptions& options = {}) const noexcept {
+    std::vector<Member> out;
+    ListCursor cursor;
+    List(series, options, cursor, out);
+    return out;
+  }
+  // A copy of a live member, or nothing.
+  std::optional<Member> Find(std::string_view series, std::string_view id,
+                             EngineTime now = kBeginningOfTime) const noexcept {
+    std::optional<Member> out;
+    any_.Find(series, id, now, [&](const AnyLive& live) { out.emplace(CopyOf(live)); });
+    return out;
+  }
+  bool Contains(std::string_view series, std::string_view id,
+                EngineTime now = kBeginningOfTime) const noexcept {
+    return any_.Find(series, id, now, [](const AnyLive&) {});
+  }
+  // How many live members stand before this one. Nothing if it is not live.
+  std::optional<size_t> Rank(std::string_view series, std::string_view id,
+                             EngineTime now = kBeginningOfTime) const noexcept {
+    return any_.Rank(series, id, now);
+  }
+  // Count() of each series. REQUIRES: `counts` is as long as `series`.
+  void CountMany(std::span<const KeyView> series, std::span<size_t> counts,
+                 EngineTime now = kBeginningOfTime) const noexcept {
+    any_.CountMany(series, counts, now);
+  }
+  // The `n` series with the largest counts, the largest first. O(series).
+  [[nodiscard]] std::vector<SeriesCount> TopSeries(
+      size_t n, EngineTime now = kBeginningOfTime) const noexcept {
+    std::vector<SeriesCount> out;
+    any_.TopSeries(n, now, CountsInto(out));
+    return out;
+  }
+  // Appends up to `max` series that have live members; used as Folder::Scan().
+  bool Scan(ScanCursor& cursor, size_t max, std::vector<SeriesCount>& out) const noexcept {
+    return any_.Scan(cursor, max, CountsInto(out));
+  }
+
+  LiveSetLedger ledger() const noexcept { return any_.ledger(); }
+  LiveSetSizes sizes() const noexcept { return any_.sizes(); }
+
+  // The same live set without the type of the payload.
+  AnyLiveSet any() const noexcept { return any_; }
+
+ protected:
+  explicit LiveSetReader(AnyLiveSet any) noexcept : any_(std::move(any)) {}
+
+  static auto Into(std::vector<Member>& out) {
+    return [&out](const AnyLive& live) { out.push_back(CopyOf(live)); };
+  }
+  static Member CopyOf(const AnyLive& live) {
+    return {std::string(live.id), PayloadOf<Payload>(live.payload), live.stamp, live.deadline,
+            live.version};
+  }
+
+  AnyLiveSet any_;
+};
+
+// A live set, to change and to read.
 template <class Payload = NoPayload>
   requires std::copy_constructible<Payload> && std::equality_comparable<Payload>
 class LiveSet : public LiveSetReader<Payload> {

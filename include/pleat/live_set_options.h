@@ -1,11 +1,15 @@
 // LiveSetOptions: how long members live, what an event of a live member does, and the limits. Also
-// the answers of a live set.
+// the options and the answers of calls, and the counts: LiveSetLedger says where every event and
+// every member ended up, LiveSetSizes how much there is now.
 //
 //   pleat::LiveSetOptions options{
 //       .ttl = 24h,
 //       .retention = 72h,
 //       .limits = {.max_per_series = 1000, .on_limit = pleat::OnLiveSetLimit::kDropOldest},
 //   };
+//   pleat::LiveSet<> readers(*engine, "readers", options);
+//   const pleat::LiveSetLedger ledger = readers.ledger();
+//   std::cout << ledger.live << " readers; " << ledger.expired << " have gone\n";
 //
 // Opening a live set checks the ranges below. An option out of range is answered kInvalidArgument,
 // and the message names the option, such as "limits.max_series". A limit holds for the whole
@@ -14,10 +18,14 @@
 // For a series of 10 million, give the engine fewer partitions or raise max_members and max_bytes.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <optional>
 
-#include <pleat/export.h>
+#include <pleat/change.h>
+#include <pleat/detail/export.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
@@ -150,6 +158,80 @@ enum class LiveSetControl : uint8_t {
   kOverLimit = 8,       // the series or id is too long, or max_series reached; nothing has changed
   kClosed = 9,          // the live set is closed, or the engine is gone
   kWouldDeadlock = 10,  // called from inside a function of the caller's; nothing has changed
+};
+
+// Where a list stands: behind the member that was seen last. A new one stands at the beginning.
+struct ListCursor {
+  bool begun = false;
+  EngineTime stamp;
+  uint64_t position = 0;
+};
+
+struct ListOptions {
+  bool newest_first = true;
+  std::optional<EngineTime> since = std::nullopt;  // only stamps later than this
+  size_t limit = 100;                              // the most that one call lists
+  EngineTime now = kBeginningOfTime;               // the engine's time, or this if it is later
+};
+
+struct RemoveOptions {
+  // The stamp of the removal. Events with stamps up to it do not bring the member back, nor do
+  // those up to the member's own stamp. Default: the engine's time.
+  std::optional<EngineTime> at;
+
+  // Leaves a member alone whose stamp is later than `at`; the answer is kNewer.
+  bool only_if_not_newer = false;
+};
+
+// Exact counts since the live set was opened, summed over the partitions, each read at one instant.
+// Always:
+//   events = added + refreshed + updated + unchanged + duplicate + conflict + late + future +
+//            tombstoned + refused
+//   added  = expired + removed + replaced + dropped + cleared + live
+//   changes = the sum of causes
+struct PLEAT_EXPORT LiveSetLedger {
+  uint64_t events = 0;  // every event offered, rows of imports and touches included
+  uint64_t added = 0;
+  uint64_t refreshed = 0;
+  uint64_t updated = 0;
+  uint64_t unchanged = 0;
+  uint64_t duplicate = 0;
+  uint64_t conflict = 0;
+  uint64_t late = 0;
+  uint64_t future = 0;
+  uint64_t tombstoned = 0;
+  uint64_t over_limit = 0;          // kFull and kOverLimit
+  uint64_t expired = 0;             // members that time or SetTtl() ended, but for restored ones
+  uint64_t removed = 0;             // by Remove()
+  uint64_t replaced = 0;            // by Refresh::kReplace
+  uint64_t dropped = 0;             // at a limit
+  uint64_t cleared = 0;             // by Clear()
+  uint64_t live = 0;                // members now; one that is due counts until time visits it
+  uint64_t changes = 0;             // ever
+  uint64_t tombstones_refused = 0;  // removals that left no tombstone, because of max_bytes
+  std::array<uint64_t, kCauses> causes{};  // of `changes`, by IndexOf(cause)
+
+  LiveSetLedger& operator+=(const LiveSetLedger& other) noexcept;
+  bool Balances() const noexcept {
+    return events == added + refreshed + updated + unchanged + duplicate + conflict + late +
+                         future + tombstoned + over_limit &&
+           added == expired + removed + replaced + dropped + cleared + live &&
+           changes == std::accumulate(causes.begin(), causes.end(), uint64_t{0});
+  }
+
+  friend bool operator==(const LiveSetLedger&, const LiveSetLedger&) = default;
+};
+
+// How much a live set holds now.
+struct PLEAT_EXPORT LiveSetSizes {
+  size_t series = 0;   // with members, or with a TTL of their own
+  size_t members = 0;  // live or retained
+  size_t tombstones = 0;
+  size_t bytes = 0;  // counted against max_bytes
+
+  LiveSetSizes& operator+=(const LiveSetSizes& other) noexcept;
+
+  friend bool operator==(const LiveSetSizes&, const LiveSetSizes&) = default;
 };
 
 }  // namespace pleat::inline v0_1

@@ -31,17 +31,14 @@
 #include <string_view>
 #include <utility>
 
-#include <pleat/driver_stats.h>
-#include <pleat/export.h>
-#include <pleat/gap_stats.h>
-#include <pleat/histogram.h>
-#include <pleat/live_set_stats.h>
-#include <pleat/presence_stats.h>
-#include <pleat/rollup_stats.h>
+#include <pleat/analysis.h>
+#include <pleat/detail/export.h>
+#include <pleat/live_set_options.h>
+#include <pleat/presence_options.h>
+#include <pleat/rollup_options.h>
 #include <pleat/state_directory.h>
 #include <pleat/stats.h>
 #include <pleat/time.h>
-#include <pleat/what_if.h>
 
 namespace pleat::inline v0_1 {
 

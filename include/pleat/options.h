@@ -18,7 +18,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <pleat/closing_options.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
@@ -118,7 +117,8 @@ struct LimitOptions {
   OnBacklog on_backlog = OnBacklog::kRefuse;
 };
 
-// How emissions are lent; see lease.h. Without effect for a folder whose emissions are only popped.
+// How emissions are lent; see emission.h. Without effect for a folder whose emissions are only
+// popped.
 struct LeaseOptions {
   // After this many deliveries without an Ack() an emission becomes a dead letter.
   // Range: at least 1. Default: 5.
@@ -154,6 +154,30 @@ struct MeasureOptions {
   // How many of the latest steps of groups are kept for a TraceReader (trace.h), at some 150 bytes
   // each beside max_bytes. Range: at least one per partition, or zero, none. Default: zero.
   size_t max_trace = 0;
+};
+
+// The closing time of a group, an instant at which it closes however its events come.
+//
+//   // Digests at nine in the morning, UTC: all that came since the last nine o'clock.
+//   pleat::FolderOptions options{
+//       .quiet_period = pleat::kForever, .max_wait = pleat::kForever,
+//       .closing = {.every = 24h, .phase = 9h},
+//   };
+//
+// Nine o'clock of a zone, whose days are not all as long: FoldRules::closing_time. An instant that
+// an event states: FoldRules::close_at. For one open group: Folder::SetDeadline(). A group closes
+// at the first of all that apply to it, with reason kClosingTime.
+struct ClosingOptions {
+  // A group closes at the first instant behind its opening that is 1970-01-01T00:00Z, plus `phase`,
+  // plus a multiple of this, whatever the zone.
+  // Range: above zero. Default: never.
+  Duration every = kForever;
+
+  // Range: zero or more, less than `every`; zero without it.
+  Duration phase{0};
+
+  // Whether SetDeadline() may be called. Needs a state that can be moved (StateOps::relocate).
+  bool settable = false;
 };
 
 struct FolderOptions {

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include <pleat/export.h>
+#include <pleat/detail/export.h>
 
 namespace pleat::inline v0_1 {
 
@@ -120,7 +120,7 @@ enum class Reason : uint8_t {
   kPartial = 12,      // not closed: the group so far (partial_every)
   kCorrection = 13,   // no group: a late event by itself (OnLate::kCorrect)
   kFinal = 14,        // a final window of a rollup counter (rollup.h)
-  kClosingTime = 15,  // the closing time came strictly before the other two (closing_options.h)
+  kClosingTime = 15,  // the closing time came strictly before the other two (options.h)
 };
 inline constexpr size_t kReasons = 15;
 // The reasons up to kFinal: those that every stored ledger counts.

@@ -37,17 +37,39 @@
 #include <vector>
 
 #include <absl/status/statusor.h>
-#include <pleat/any_presence.h>
 #include <pleat/change.h>
+#include <pleat/detail/export.h>
 #include <pleat/detail/misplaced_options.h>
 #include <pleat/detail/payload_ops.h>
 #include <pleat/engine.h>
-#include <pleat/live_set_member.h>
+#include <pleat/live_set_options.h>
 #include <pleat/presence_options.h>
-#include <pleat/presence_stats.h>
-#include <pleat/presence_user.h>
+#include <pleat/time.h>
+#include <pleat/untyped/any_presence.h>
 
 namespace pleat::inline v0_1 {
+
+struct Connection {
+  std::string id;
+  uint64_t generation;
+  EngineTime stamp;
+  EngineTime deadline;  // live before it, overdue from it on; kNever: none
+};
+
+// A user that comes out of a Presence, with the connections. Plain data.
+//
+//   for (const pleat::PresentUser<Status>& user : readers.List("page 1")) {
+//     Show(user.id, user.metadata, user.away ? "away" : "here");
+//   }
+template <class Metadata>
+struct PresentUser {
+  std::string id;
+  Metadata metadata;
+  EngineTime stamp;     // the latest one of the connections
+  EngineTime deadline;  // of a user here: away from then on; of one away: left; kNever: none
+  bool away;
+  std::vector<Connection> connections;  // live and overdue, in the order of (stamp, position)
+};
 
 template <class Metadata = NoPayload>
   requires std::copy_constructible<Metadata> && std::equality_comparable<Metadata>
@@ -117,7 +139,7 @@ class Presence {
     return any_.Count(series, now);
   }
   // Appends copies of up to options.limit users (default: 100), here or away, to `out`, in the
-  // order of their stamps, the newest first unless the options say otherwise (any_live_set.h), and
+  // order of their stamps, the newest first unless the options say otherwise (ListOptions), and
   // moves `cursor` behind them. Returns whether there may be more; the form that returns the users
   // does not say so. O(log n + limit), and O(1) for each connection.
   bool List(std::string_view series, const ListOptions& options, ListCursor& cursor,

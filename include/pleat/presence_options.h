@@ -1,17 +1,23 @@
 // PresenceOptions: how long a connection is live without a heartbeat, and the limits. Also the
-// answers of a Presence, and what it counts in a series.
+// answers of a Presence, and what it counts: in a series, and as PresenceLedger (where every call,
+// user and connection ended up) and PresenceSizes (how much there is now) altogether.
 //
-//   pleat::PresenceOptions options{.ttl = 75s, .grace = 30s};
+//   pleat::Presence<> readers(*engine, "readers", {.ttl = 75s, .grace = 30s});
+//   const pleat::PresenceLedger ledger = readers.ledger();
+//   std::cout << ledger.users << " readers; " << ledger.left + ledger.timed_out << " have left\n";
 //
 // Opening a Presence checks the ranges below. An option out of range is answered kInvalidArgument,
 // and the message names the option, such as "limits.max_users". "At least one per partition" is
 // said of a limit that holds for the whole Presence, of which each partition gets an equal share.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 
-#include <pleat/export.h>
+#include <pleat/change.h>
+#include <pleat/detail/export.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
@@ -119,6 +125,61 @@ struct PresenceCounts {
   size_t users() const noexcept { return here + away; }
 
   friend bool operator==(const PresenceCounts&, const PresenceCounts&) = default;
+};
+
+// Exact counts since the presence was opened, summed over the partitions, each read at one instant.
+// Balances() says what always holds.
+struct PLEAT_EXPORT PresenceLedger {
+  uint64_t events = 0;  // all calls that were answered as follows
+  uint64_t joined = 0;
+  uint64_t returned = 0;
+  uint64_t connected = 0;
+  uint64_t reconnected = 0;
+  uint64_t refreshed = 0;
+  uint64_t updated = 0;
+  uint64_t unchanged = 0;
+  uint64_t disconnected = 0;
+  uint64_t left = 0;
+  uint64_t unknown = 0;
+  uint64_t superseded = 0;
+  uint64_t late = 0;
+  uint64_t future = 0;
+  uint64_t over_limit = 0;  // kFull and kOverLimit
+
+  uint64_t timed_out = 0;    // users whom time ended
+  uint64_t went_away = 0;    // how often a user became away
+  uint64_t left_away = 0;    // those of `left` who were away
+  uint64_t opened = 0;       // connections that were added
+  uint64_t expired = 0;      // and that time ended
+  uint64_t users = 0;        // here or away now; what is due counts until time visits it
+  uint64_t away = 0;         // of these
+  uint64_t connections = 0;  // live or overdue now; likewise
+  uint64_t changes = 0;      // ever
+  std::array<uint64_t, kCauses> causes{};  // of `changes`, by IndexOf(cause)
+
+  PresenceLedger& operator+=(const PresenceLedger& other) noexcept;
+  bool Balances() const noexcept {
+    return events == joined + returned + connected + reconnected + refreshed + updated + unchanged +
+                         disconnected + left + unknown + superseded + late + future + over_limit &&
+           joined == left + timed_out + users &&
+           went_away == returned + left_away + timed_out + away &&
+           opened == disconnected + left + expired + connections &&
+           changes == std::accumulate(causes.begin(), causes.end(), uint64_t{0});
+  }
+
+  friend bool operator==(const PresenceLedger&, const PresenceLedger&) = default;
+};
+
+// How much a presence holds now.
+struct PLEAT_EXPORT PresenceSizes {
+  size_t series = 0;
+  size_t users = 0;        // here or away
+  size_t connections = 0;  // live or overdue
+  size_t bytes = 0;        // counted against max_bytes
+
+  PresenceSizes& operator+=(const PresenceSizes& other) noexcept;
+
+  friend bool operator==(const PresenceSizes&, const PresenceSizes&) = default;
 };
 
 }  // namespace pleat::inline v0_1

@@ -38,16 +38,12 @@
 #include <absl/functional/function_ref.h>
 #include <absl/status/statusor.h>
 #include <pleat/batch.h>
-#include <pleat/checkpoint_store.h>
-#include <pleat/delta.h>
+#include <pleat/detail/export.h>
 #include <pleat/detail/misplaced_options.h>
 #include <pleat/emission_source.h>
 #include <pleat/engine.h>
-#include <pleat/export.h>
 #include <pleat/rollup_options.h>
-#include <pleat/rollup_stats.h>
 #include <pleat/rollup_values.h>
-#include <pleat/source_position.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {

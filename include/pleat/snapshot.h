@@ -38,8 +38,8 @@
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <pleat/detail/export.h>
 #include <pleat/engine.h>
-#include <pleat/export.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {

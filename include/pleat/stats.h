@@ -1,16 +1,31 @@
-// Ledger and Sizes: where every event, every group and every emission of a collection ended up, and
-// how much it holds now.
+// What is counted and measured: the Ledger of a collection says where every event, every group and
+// every emission ended up, and Sizes how much it holds now. A Histogram says how often which values
+// came. Drivers, consumers and watchers have statistics of both kinds.
 //
 //   const pleat::Ledger ledger = folder.ledger();
 //   std::printf("%.1f %% folded\n", 100 * ledger.FoldingRatio());
+//
+//   pleat::Histogram latency_us;
+//   latency_us.Add(1'250);
+//   std::cout << latency_us.ValueAt(0.99) << " us at the 99th percentile, "
+//             << latency_us.CountBelow(1'000) << " values below 1 ms";
+//
+// The values of a histogram are durations, sizes or counts. Each is known to two decimal digits
+// whatever its magnitude, and no value is too rare to keep. Round values are exact:
+// CountBelow(1'000) counts the values below 1,000, and no others.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
 
+#include <pleat/detail/decimal_buckets.h>
+#include <pleat/detail/export.h>
 #include <pleat/outcome.h>
+#include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
 
@@ -135,6 +150,136 @@ struct Sizes {
   }
 
   friend bool operator==(const Sizes&, const Sizes&) = default;
+};
+
+// A histogram with any number of digits. Histogram, below, has two: a value that it tells is within
+// a tenth of the true one. GapHistogram has three: within a hundredth.
+//
+// Plain data of a fixed size, 27 KB with two digits and 253 KB with three: keep the large one off
+// small stacks. Allocates nothing.
+// Thread safety: distinct objects are independent. One object is for one thread at a time.
+template <int kDigits>
+class BasicHistogram {
+ public:
+  // Which values are counted together, for code that keeps counts of its own.
+  using Buckets = DecimalBuckets<kDigits>;
+
+  // `count` values from `lowest` to `highest`, both included.
+  struct Bucket {
+    uint64_t lowest;
+    uint64_t highest;
+    uint64_t count;
+
+    friend bool operator==(const Bucket&, const Bucket&) = default;
+  };
+
+  // Counts `value` `n` times. O(1).
+  void Add(uint64_t value, uint64_t n = 1) noexcept {
+    if (n == 0) return;
+    counts_[Buckets::IndexOf(value)] += n;
+    count_ += n;
+    max_ = std::max(max_, value);
+  }
+
+  // Adds the values of another histogram.
+  BasicHistogram& operator+=(const BasicHistogram& other) noexcept {
+    for (size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+    count_ += other.count_;
+    max_ = std::max(max_, other.max_);
+    return *this;
+  }
+
+  // How many values were added.
+  uint64_t count() const noexcept { return count_; }
+
+  // The largest value, exactly; 0 if there is none.
+  uint64_t max() const noexcept { return max_; }
+
+  // The quantile: a value that the share `quantile` of all values does not exceed, such as 0.99.
+  // The answer is not below the true value, exceeds it by at most one part in 10^(kDigits - 1), and
+  // is never above max(). 0 if there are no values. REQUIRES: 0 <= quantile <= 1.
+  uint64_t ValueAt(double quantile) const noexcept {
+    const double rank = std::ceil(quantile * static_cast<double>(count_));
+    uint64_t seen = 0;
+    for (size_t i = 0; i < counts_.size(); ++i) {
+      seen += counts_[i];
+      if (seen > 0 && static_cast<double>(seen) >= rank)
+        return std::min(Buckets::HighestOf(i), max_);
+    }
+    return max_;
+  }
+
+  // How many values were below `value`. Exact if `value` is round; otherwise the values between the
+  // two round values around it are taken to be spread evenly.
+  double CountBelow(uint64_t value) const noexcept {
+    const size_t end = Buckets::IndexOf(value);
+    uint64_t below = 0;
+    for (size_t i = 0; i < end; ++i) below += counts_[i];
+    const uint64_t lowest = Buckets::LowestOf(end);
+    const uint64_t highest = std::min(Buckets::HighestOf(end), std::max(max_, lowest));
+    const double share = value > highest ? 1.0
+                                         : static_cast<double>(value - lowest) /
+                                               (static_cast<double>(highest - lowest) + 1.0);
+    return static_cast<double>(below) + share * static_cast<double>(counts_[end]);
+  }
+
+  // Calls `see(const Bucket&)` for each bucket that is not empty, lowest first.
+  template <class See>
+  void ForEachBucket(See&& see) const {
+    for (size_t i = 0; i < counts_.size(); ++i) {
+      if (counts_[i] != 0) see(Bucket{Buckets::LowestOf(i), Buckets::HighestOf(i), counts_[i]});
+    }
+  }
+
+  friend bool operator==(const BasicHistogram&, const BasicHistogram&) = default;
+
+ private:
+  std::array<uint64_t, Buckets::kCount> counts_{};
+  uint64_t count_ = 0;
+  uint64_t max_ = 0;
+};
+
+using Histogram = BasicHistogram<2>;
+
+// For gaps in microseconds: the time between an event and the event of the same key before it.
+using GapHistogram = BasicHistogram<3>;
+
+// What a driver, its consumers and its watchers have done so far: the answers of their stats().
+struct DriverStats {
+  // Calls of Engine::Advance(); on event time, turns that looked at the watermark instead.
+  uint64_t turns = 0;
+
+  // Turns that left work for the next one, and turns that the timer started.
+  uint64_t unfinished = 0;
+  uint64_t timer_wakes = 0;
+
+  // How often the wall clock was set back or forward by 100 ms or more. That changes nothing else.
+  uint64_t wall_steps_back = 0;
+  uint64_t wall_steps_forward = 0;
+
+  // The next turn, unless an alarm or Wake() comes first; kNever when stopped.
+  EngineTime asleep_until;
+
+  // Of turns that had work: by how much the earliest deadline lay behind.
+  Histogram lateness_us;
+};
+
+struct ConsumerStats {
+  // Operations that wait now; emissions handed out; operations that were cancelled, and those past
+  // max_waiters.
+  size_t waiting = 0;
+  uint64_t delivered = 0;
+  uint64_t cancelled = 0;
+  uint64_t overloaded = 0;
+
+  // On arrival time: how long after its instant an emission was taken for the first time. Of
+  // emissions that time brought about: reasons quiet, max_wait and partial.
+  Histogram lateness_us;
+};
+
+// As for a consumer; of changes instead of emissions. `lateness_us` is of members that time ended.
+struct WatcherStats : ConsumerStats {
+  uint64_t resyncs = 0;  // how often changes were gone
 };
 
 }  // namespace pleat::inline v0_1

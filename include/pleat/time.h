@@ -5,7 +5,7 @@
 // axis. A type of its own keeps readings of other clocks from slipping in unconverted: use
 // FromUnix().
 //
-// Leases run on a clock of their own (lease.h); LeaseTime is a point on that one.
+// Leases run on a clock of their own (emission.h); LeaseTime is a point on that one.
 //
 // Range: the years 0001 to 9999. Arithmetic saturates at both ends and never wraps; a stamp beyond
 // an end counts as that end.
@@ -17,7 +17,7 @@
 #include <limits>
 #include <ratio>
 
-#include <pleat/export.h>
+#include <pleat/detail/export.h>
 
 namespace pleat::inline v0_1 {
 

@@ -29,11 +29,11 @@
 #include <vector>
 
 #include <absl/functional/function_ref.h>
-#include <pleat/any_collection.h>
-#include <pleat/any_folder.h>
-#include <pleat/export.h>
+#include <pleat/detail/export.h>
+#include <pleat/emission.h>
 #include <pleat/outcome.h>
 #include <pleat/time.h>
+#include <pleat/untyped/any_folder.h>
 
 namespace pleat::inline v0_1 {
 

@@ -28,10 +28,10 @@
 #include <cstdint>
 #include <vector>
 
+#include <pleat/batch.h>
 #include <pleat/emission_source.h>
-#include <pleat/emission_waiter.h>
-#include <pleat/partition.h>
 #include <pleat/time.h>
+#include <pleat/untyped/emission_waiter.h>
 
 namespace pleat::inline v0_1 {
 

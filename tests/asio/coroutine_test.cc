@@ -19,6 +19,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <pleat/asio_watcher.h>
 #include <pleat/live_set.h>
 
 #include "tests/asio/fixtures.h"

@@ -16,6 +16,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pleat/asio.h>
+#include <pleat/asio_driver.h>
 #include <pleat/engine.h>
 #include <pleat/folder.h>
 

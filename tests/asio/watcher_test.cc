@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <boost/asio/use_future.hpp>
+#include <pleat/asio_watcher.h>
 #include <pleat/live_set.h>
 #include <pleat/metrics.h>
 #include <pleat/presence.h>

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <boost/asio/executor_work_guard.hpp>
+#include <pleat/asio_watcher.h>
 #include <pleat/live_set.h>
 
 #include "tests/asio/fixtures.h"

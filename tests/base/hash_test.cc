@@ -6,7 +6,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
-#include <pleat/partition.h>
+#include <pleat/batch.h>
 
 namespace pleat {
 namespace {

@@ -1,5 +1,3 @@
-#include <pleat/histogram.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <random>
@@ -7,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pleat/stats.h>
 
 namespace pleat {
 namespace {

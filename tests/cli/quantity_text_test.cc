@@ -8,7 +8,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
-#include <pleat/json_text.h>
+#include <pleat/json_lines.h>
 
 namespace pleat::cli {
 namespace {

@@ -1,5 +1,6 @@
 // What users may leave out, with every compiler: an include, the type of a list in braces, a
 // variable for a handle.
+#include <pleat/analysis.h>
 #include <pleat/folder.h>
 #include <pleat/live_set.h>
 #include <pleat/rollup.h>

@@ -9,8 +9,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pleat/batch.h>
 #include <pleat/folder.h>
-#include <pleat/partition.h>
 
 #include "tests/support/numbers.h"
 

@@ -1,7 +1,5 @@
 // CloseAndPop() hands out what CloseAll() and Pop() do, in the same order, of folders and of rollup
 // counters, whatever is open and however the keys are spread.
-#include <pleat/close_and_pop.h>
-
 #include <memory>
 #include <random>
 #include <string>
@@ -11,6 +9,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pleat/drain.h>
 #include <pleat/folder.h>
 #include <pleat/rollup.h>
 

@@ -1,7 +1,5 @@
 // A buffer gets the emissions, or the leases, that a vector gets, without an allocation for each; and so
 // does a vector that is kept.
-#include <pleat/emission_buffer.h>
-
 #include <memory>
 #include <random>
 #include <span>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <pleat/emission_source.h>
 #include <pleat/engine.h>
 #include <pleat/folder.h>
 

@@ -4,7 +4,7 @@
 #include <tuple>
 #include <utility>
 
-#include <pleat/partition.h>
+#include <pleat/batch.h>
 
 #include "tests/support/check_whole.h"
 

@@ -4,7 +4,7 @@
 
 #include <absl/status/status.h>
 #include <gtest/gtest.h>
-#include <pleat/checkpoint_store.h>
+#include <pleat/rollup_values.h>
 
 #include "tests/core/features_counters.h"
 

@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 #include <pleat/analysis.h>
 #include <pleat/folder.h>
-#include <pleat/gap_stats.h>
 
 #include "tests/core/features.h"
 

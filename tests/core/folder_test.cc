@@ -13,7 +13,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <pleat/partition.h>
+#include <pleat/batch.h>
 
 #include "tests/support/allocations.h"
 #include "tests/support/numbers.h"

@@ -12,8 +12,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pleat/batch.h>
 #include <pleat/folder.h>
-#include <pleat/partition.h>
 
 #include "tests/support/check_whole.h"
 #include "tests/support/numbers.h"

@@ -12,6 +12,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <pleat/analysis.h>
 #include <pleat/asio.h>
+#include <pleat/asio_driver.h>
+#include <pleat/asio_watcher.h>
 #include <pleat/collections.h>
 #include <pleat/drain.h>
 #include <pleat/engine.h>

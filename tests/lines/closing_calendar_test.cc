@@ -7,7 +7,7 @@
 
 #include <absl/time/civil_time.h>
 #include <gtest/gtest.h>
-#include <pleat/json_text.h>
+#include <pleat/json_lines.h>
 
 #include "engine/lines/time/time_rules.h"
 

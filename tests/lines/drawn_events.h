@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-#include <pleat/json_text.h>
+#include <pleat/json_lines.h>
 
 namespace pleat {
 

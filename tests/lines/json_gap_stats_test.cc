@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <pleat/gap_stats.h>
+#include <pleat/analysis.h>
 #include <pleat/json.h>
 #include <pleat/json_analysis.h>
 

@@ -8,9 +8,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <pleat/companion.h>
 #include <pleat/json.h>
 #include <pleat/snapshot.h>
+#include <pleat/untyped/companion.h>
 
 #include "tests/lines/drawn_events.h"
 #include "tests/lines/json_harness.h"

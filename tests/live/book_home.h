@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include <gtest/gtest.h>
-#include <pleat/any_live_set.h>
 #include <pleat/stored.h>
+#include <pleat/untyped/any_live_set.h>
 
 #include "engine/base/hash.h"
 #include "engine/base/page_pool.h"

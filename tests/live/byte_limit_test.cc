@@ -8,7 +8,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
-#include <pleat/any_live_set.h>
+#include <pleat/untyped/any_live_set.h>
 
 #include "tests/live/fixture.h"
 #include "tests/support/seeds.h"

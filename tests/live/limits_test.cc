@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <pleat/any_live_set.h>
+#include <pleat/untyped/any_live_set.h>
 
 #include "tests/live/fixture.h"
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include <pleat/change.h>
-#include <pleat/live_set_member.h>
 
 namespace pleat::inline v0_1 {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <pleat/gap_stats.h>
+#include <pleat/analysis.h>
 #include <pleat/metrics.h>
 
 namespace pleat {

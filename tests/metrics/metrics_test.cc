@@ -7,11 +7,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <pleat/checkpoint_store.h>
 #include <pleat/engine.h>
 #include <pleat/live_set.h>
 #include <pleat/presence.h>
 #include <pleat/rollup.h>
+#include <pleat/rollup_values.h>
 
 #include "tests/metrics/fixture.h"
 

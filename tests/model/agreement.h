@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 
-#include <pleat/any_folder.h>
-#include <pleat/lease.h>
+#include <pleat/emission.h>
 #include <pleat/outcome.h>
 #include <pleat/time.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "tests/support/show.h"
 

@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
+#include <pleat/emission.h>
 #include <pleat/folder.h>
-#include <pleat/lease.h>
 
 #include "tests/model/agreement.h"
 #include "tests/model/chain.h"

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <pleat/batch.h>
 #include <pleat/folder.h>
-#include <pleat/partition.h>
 #include <pleat/snapshot.h>
 
 #include "tests/model/fold_model.h"

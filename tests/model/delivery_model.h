@@ -28,11 +28,11 @@
 #include <tuple>
 #include <vector>
 
-#include <pleat/any_folder.h>
-#include <pleat/lease.h>
-#include <pleat/partition.h>
+#include <pleat/batch.h>
+#include <pleat/emission.h>
 #include <pleat/stats.h>
 #include <pleat/time.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "tests/model/model_group.h"
 

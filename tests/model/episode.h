@@ -15,13 +15,13 @@
 #include <string>
 #include <vector>
 
-#include <pleat/any_folder.h>
+#include <pleat/batch.h>
+#include <pleat/emission.h>
 #include <pleat/engine.h>
-#include <pleat/lease.h>
 #include <pleat/outcome.h>
-#include <pleat/partition.h>
 #include <pleat/time.h>
 #include <pleat/trace.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "tests/model/choices.h"
 

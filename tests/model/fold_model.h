@@ -34,11 +34,11 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/any_folder.h>
 #include <pleat/engine.h>
 #include <pleat/outcome.h>
 #include <pleat/stats.h>
 #include <pleat/time.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "tests/model/delivery_model.h"
 #include "tests/model/model_group.h"

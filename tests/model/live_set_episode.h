@@ -17,9 +17,9 @@
 #include <string_view>
 #include <vector>
 
+#include <pleat/batch.h>
 #include <pleat/engine.h>
 #include <pleat/live_set_options.h>
-#include <pleat/partition.h>
 #include <pleat/time.h>
 
 #include "tests/model/choices.h"

@@ -30,7 +30,6 @@
 #include <pleat/engine.h>
 #include <pleat/live_set.h>
 #include <pleat/live_set_options.h>
-#include <pleat/live_set_stats.h>
 #include <pleat/time.h>
 
 #include "tests/model/model_clock.h"

@@ -10,7 +10,6 @@
 
 #include <pleat/live_set.h>
 #include <pleat/live_set_options.h>
-#include <pleat/live_set_stats.h>
 #include <pleat/time.h>
 
 #include "tests/model/chain.h"

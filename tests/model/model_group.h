@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include <pleat/any_folder.h>
 #include <pleat/outcome.h>
 #include <pleat/time.h>
 #include <pleat/trace.h>
+#include <pleat/untyped/any_folder.h>
 
 namespace pleat::inline v0_1 {
 

@@ -19,11 +19,11 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/any_folder.h>
 #include <pleat/engine.h>
 #include <pleat/outcome.h>
 #include <pleat/stats.h>
 #include <pleat/time.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "tests/model/plain_learner.h"
 #include "tests/support/plain_json.h"

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include <pleat/delta.h>
+#include <pleat/rollup_values.h>
 
 namespace pleat::inline v0_1 {
 

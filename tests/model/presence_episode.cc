@@ -10,7 +10,7 @@
 #include <tuple>
 #include <utility>
 
-#include <pleat/partition.h>
+#include <pleat/batch.h>
 #include <pleat/presence.h>
 #include <pleat/snapshot.h>
 

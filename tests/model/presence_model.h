@@ -26,13 +26,11 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/any_live_set.h>
 #include <pleat/change.h>
 #include <pleat/engine.h>
-#include <pleat/live_set_member.h>
+#include <pleat/live_set_options.h>
+#include <pleat/presence.h>
 #include <pleat/presence_options.h>
-#include <pleat/presence_stats.h>
-#include <pleat/presence_user.h>
 #include <pleat/time.h>
 
 #include "tests/model/model_clock.h"

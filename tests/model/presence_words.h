@@ -8,9 +8,8 @@
 #include <string_view>
 
 #include <pleat/change.h>
+#include <pleat/presence.h>
 #include <pleat/presence_options.h>
-#include <pleat/presence_stats.h>
-#include <pleat/presence_user.h>
 #include <pleat/time.h>
 
 #include "tests/model/live_set_words.h"

@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include <pleat/delta.h>
+#include <pleat/batch.h>
 #include <pleat/engine.h>
 #include <pleat/outcome.h>
-#include <pleat/partition.h>
 #include <pleat/rollup_options.h>
+#include <pleat/rollup_values.h>
 #include <pleat/time.h>
 
 #include "tests/model/choices.h"

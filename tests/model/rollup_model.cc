@@ -6,7 +6,7 @@
 #include <chrono>
 #include <utility>
 
-#include <pleat/partition.h>
+#include <pleat/batch.h>
 
 namespace pleat::inline v0_1 {
 namespace {

@@ -27,14 +27,13 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/delta.h>
+#include <pleat/batch.h>
+#include <pleat/emission.h>
 #include <pleat/engine.h>
-#include <pleat/lease.h>
 #include <pleat/outcome.h>
-#include <pleat/partition.h>
 #include <pleat/rollup.h>
 #include <pleat/rollup_options.h>
-#include <pleat/rollup_stats.h>
+#include <pleat/rollup_values.h>
 #include <pleat/time.h>
 
 #include "tests/model/delivery_model.h"

@@ -9,13 +9,11 @@
 #include <string>
 #include <string_view>
 
-#include <pleat/delta.h>
 #include <pleat/emission.h>
-#include <pleat/lease.h>
 #include <pleat/outcome.h>
 #include <pleat/rollup.h>
 #include <pleat/rollup_options.h>
-#include <pleat/rollup_stats.h>
+#include <pleat/rollup_values.h>
 #include <pleat/time.h>
 
 #include "tests/model/live_set_words.h"

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <utility>
 
+#include <pleat/analysis.h>
+#include <pleat/batch.h>
 #include <pleat/folder.h>
-#include <pleat/gap_stats.h>
-#include <pleat/partition.h>
 #include <pleat/snapshot.h>
 
 #include "tests/model/agreement.h"

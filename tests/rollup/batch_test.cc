@@ -1,4 +1,6 @@
 // AddBatch() answers and does what Add() would, event by event.
+#include <pleat/batch.h>
+
 #include <algorithm>
 #include <chrono>
 #include <random>
@@ -8,7 +10,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <pleat/partition.h>
 
 #include "tests/rollup/fixture.h"
 #include "tests/support/seeds.h"

@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <pleat/partition.h>
+#include <pleat/batch.h>
 
 #include "tests/rollup/fixture.h"
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <pleat/batch.h>
 #include <pleat/live_set.h>
-#include <pleat/partition.h>
 #include <pleat/rollup.h>
 #include <pleat/stored.h>
 

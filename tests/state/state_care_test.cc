@@ -1,12 +1,11 @@
 // A state directory without an engine: any damage is found, and what is saved of it is right and
 // can be opened.
-#include <pleat/state_care.h>
-
 #include <fstream>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <pleat/state_directory.h>
 
 #include "engine/state/blocks.h"
 #include "tests/support/kept_directory.h"

@@ -165,6 +165,20 @@ TEST(Tree, NoPublicHeaderIsLongOrWide) {
   }
 }
 
+// What a user of pleat has to know of. Beside them are two folders that few open: untyped/ for authors
+// of adapters and detail/ for the parts of templates.
+TEST(Tree, HasAtMostThirtyFivePublicHeaders) {
+  std::set<std::string> headers;
+  for (const SourceFile& file : SourceFiles()) {
+    if (!file.path.starts_with("include/")) continue;
+    const std::string folder = file.path.substr(0, file.path.rfind('/'));
+    if (folder == "include/pleat") headers.insert(file.path);
+    EXPECT_THAT(folder,
+                testing::AnyOf("include/pleat", "include/pleat/untyped", "include/pleat/detail"));
+  }
+  EXPECT_LE(headers.size(), 35u) << testing::PrintToString(headers);
+}
+
 // Programs store the numbers of answers, and know those of all kinds of collections by one table.
 TEST(Tree, AnswersOfOneNameHaveOneNumberInEveryKind) {
   const std::regex answers("enum class (\\w+(Outcome|Control)) : uint8_t \\{\\n([^}]*)\\n\\};");

@@ -1,7 +1,7 @@
 // Has all books of a collection check their invariants; a broken one ends the program and says where.
 #pragma once
 
-#include <pleat/any_collection.h>
+#include <pleat/untyped/any_collection.h>
 
 #include "engine/core/outbox_collection.h"
 

@@ -17,14 +17,13 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/checkpoint_store.h>
+#include <pleat/analysis.h>
 #include <pleat/folder.h>
-#include <pleat/gap_stats.h>
 #include <pleat/json.h>
-#include <pleat/json_spec.h>
 #include <pleat/live_set.h>
 #include <pleat/presence.h>
 #include <pleat/rollup.h>
+#include <pleat/rollup_values.h>
 #include <pleat/snapshot.h>
 
 #include "tests/support/bytes.h"

@@ -12,7 +12,6 @@
 
 #include <gtest/gtest.h>
 #include <pleat/folder.h>
-#include <pleat/state_care.h>
 #include <pleat/state_directory.h>
 
 #include "tests/support/temporary_directory.h"

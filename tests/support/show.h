@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include <pleat/lease.h>
+#include <pleat/emission.h>
 #include <pleat/outcome.h>
 #include <pleat/stats.h>
 

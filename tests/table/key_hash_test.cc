@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <pleat/partition.h>
+#include <pleat/batch.h>
 
 #include "engine/table/packed_key.h"
 

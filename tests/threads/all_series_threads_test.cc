@@ -12,8 +12,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <pleat/batch.h>
 #include <pleat/live_set.h>
-#include <pleat/partition.h>
 
 #include "tests/support/start.h"
 

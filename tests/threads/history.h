@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include <pleat/any_folder.h>
+#include <pleat/untyped/any_folder.h>
 
 namespace pleat::inline v0_1 {
 

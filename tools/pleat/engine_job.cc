@@ -6,7 +6,7 @@
 #include <charconv>
 #include <utility>
 
-#include <pleat/json_text.h>
+#include <pleat/json_lines.h>
 
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/input.h"

@@ -7,7 +7,7 @@
 #include <system_error>
 #include <thread>
 
-#include <pleat/state_care.h>
+#include <pleat/state_directory.h>
 
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/flag_value.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <pleat/json_text.h>
+#include <pleat/json_lines.h>
 
 #include "tools/pleat/quantity_text.h"
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include <pleat/json_text.h>
+#include <pleat/json_lines.h>
 
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/quantity_text.h"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <pleat/json_hint.h>
+#include <pleat/json_lines.h>
 
 namespace pleat::cli {
 

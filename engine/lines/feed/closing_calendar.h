@@ -10,7 +10,7 @@
 #pragma once
 
 #include <absl/time/time.h>
-#include <pleat/closing_options.h>
+#include <pleat/options.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {

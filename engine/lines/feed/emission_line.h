@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <pleat/any_folder.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "engine/lines/feed/fold_plan.h"
 #include "engine/lines/reduce/line_writer.h"

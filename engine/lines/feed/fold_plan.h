@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include <pleat/any_folder.h>
-#include <pleat/json_spec.h>
+#include <pleat/json.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "engine/lines/feed/closing_calendar.h"
 #include "engine/lines/feed/line_tally.h"

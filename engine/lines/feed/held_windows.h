@@ -10,9 +10,10 @@
 
 #include <absl/base/thread_annotations.h>
 #include <absl/functional/function_ref.h>
-#include <pleat/any_collection.h>
-#include <pleat/delta.h>
+#include <pleat/emission.h>
+#include <pleat/rollup_values.h>
 #include <pleat/stored.h>
+#include <pleat/untyped/any_collection.h>
 
 #include "engine/base/lock.h"
 

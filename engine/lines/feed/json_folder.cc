@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/close_and_pop.h>
-#include <pleat/companion.h>
-#include <pleat/gap_stats.h>
+#include <pleat/analysis.h>
+#include <pleat/drain.h>
 #include <pleat/json.h>
+#include <pleat/untyped/companion.h>
 
 #include "engine/base/lock.h"
 #include "engine/lines/feed/emission_line.h"

@@ -13,7 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/any_live_set.h>
+#include <pleat/live_set_options.h>
+#include <pleat/untyped/any_live_set.h>
 
 #include "engine/lines/feed/line_companion.h"
 #include "engine/lines/feed/line_feed.h"

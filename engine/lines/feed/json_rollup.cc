@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/close_and_pop.h>
+#include <pleat/drain.h>
 #include <pleat/rollup.h>
 
 #include "engine/base/check.h"

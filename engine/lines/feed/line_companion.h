@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include <pleat/companion.h>
+#include <pleat/untyped/companion.h>
 
 #include "engine/lines/feed/line_tally.h"
 #include "engine/lines/plan/event_plan.h"

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include <pleat/any_live_set.h>
 #include <pleat/change.h>
 #include <pleat/json_live_set.h>
+#include <pleat/untyped/any_live_set.h>
 
 #include "engine/lines/reduce/line_writer.h"
 #include "engine/lines/time/timestamp.h"

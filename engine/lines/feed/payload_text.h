@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include <pleat/any_live_set.h>
+#include <pleat/untyped/any_live_set.h>
 
 namespace pleat::inline v0_1 {
 

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include <pleat/any_collection.h>
-#include <pleat/delta.h>
+#include <pleat/emission.h>
 #include <pleat/json_rollup.h>
+#include <pleat/rollup_values.h>
 
 #include "engine/lines/reduce/line_writer.h"
 #include "engine/lines/time/timestamp.h"

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include <absl/functional/function_ref.h>
-#include <pleat/any_collection.h>
-#include <pleat/state_ops.h>
+#include <pleat/emission.h>
+#include <pleat/untyped/state_ops.h>
 
 #include "engine/lines/reduce/line_writer.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <absl/functional/function_ref.h>
-#include <pleat/json_text.h>
+#include <pleat/json_lines.h>
 
 namespace pleat::inline v0_1 {
 

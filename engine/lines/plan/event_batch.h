@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <pleat/any_folder.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "engine/base/check.h"
 #include "engine/lines/scan/event.h"

@@ -15,9 +15,9 @@
 #include <string_view>
 #include <vector>
 
+#include <pleat/json.h>
 #include <pleat/json_lines.h>
 #include <pleat/json_live_set.h>
-#include <pleat/json_spec.h>
 
 #include "engine/base/hash.h"
 #include "engine/lines/plan/condition.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include <pleat/json_text.h>
-#include <pleat/partition.h>
+#include <pleat/batch.h>
+#include <pleat/json_lines.h>
 
 #include "engine/lines/plan/value_reader.h"
 #include "engine/lines/scan/number.h"

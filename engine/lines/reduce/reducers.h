@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include <pleat/json_spec.h>
+#include <pleat/json.h>
 #include <pleat/stored.h>
 
 #include "engine/lines/reduce/line_writer.h"

@@ -7,7 +7,7 @@
 #include <absl/container/flat_hash_set.h>
 #include <absl/hash/hash.h>
 #include <absl/strings/string_view.h>
-#include <pleat/json_spec.h>
+#include <pleat/json.h>
 
 #include "engine/lines/reduce/small_text.h"
 #include "engine/lines/reduce/stamped_text.h"

@@ -10,8 +10,8 @@
 #include <optional>
 #include <string_view>
 
-#include <pleat/any_folder.h>
 #include <pleat/time.h>
+#include <pleat/untyped/any_folder.h>
 
 #include "engine/lines/scan/number.h"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <pleat/json_lines.h>
-#include <pleat/json_text.h>
 
 #include "engine/lines/scan/reasons.h"
 #include "engine/lines/scan/scanner.h"

@@ -1,6 +1,6 @@
 #include "engine/lines/scan/reasons.h"
 
-#include <pleat/json_text.h>
+#include <pleat/json_lines.h>
 
 namespace pleat::inline v0_1::invalid_line {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include <pleat/json_text.h>
+#include <pleat/json_lines.h>
 
 #include "engine/lines/scan/reasons.h"
 

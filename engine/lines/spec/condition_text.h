@@ -14,7 +14,7 @@
 
 #include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
-#include <pleat/json_text.h>
+#include <pleat/json_lines.h>
 
 namespace pleat::inline v0_1 {
 

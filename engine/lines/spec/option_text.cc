@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include <pleat/json_text.h>
+#include <pleat/json_lines.h>
 
 #include "engine/lines/scan/option_json.h"
 #include "engine/lines/scan/path.h"

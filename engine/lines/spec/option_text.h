@@ -14,7 +14,7 @@
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
-#include <pleat/json_spec.h>
+#include <pleat/json.h>
 
 #include "engine/lines/scan/option_error.h"
 #include "engine/lines/scan/reasons.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/json_text.h>
+#include <pleat/json_lines.h>
 
 #include "engine/lines/scan/option_json.h"
 #include "engine/lines/scan/reasons.h"

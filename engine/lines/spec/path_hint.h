@@ -1,10 +1,10 @@
-// What a path is likely meant to be; pleat/json_hint.h has the hints for users.
+// What a path is likely meant to be; pleat/json_lines.h has the hints for users.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include <pleat/json_hint.h>
+#include <pleat/json_lines.h>
 
 #include "engine/lines/scan/path.h"
 

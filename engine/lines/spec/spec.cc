@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/json_spec.h>
+#include <pleat/json.h>
 
 #include "engine/lines/spec/option_table.h"
 #include "engine/lines/spec/option_text.h"

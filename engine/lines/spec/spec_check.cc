@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/json_spec.h>
+#include <pleat/json.h>
 
 #include "engine/base/utf8.h"
 #include "engine/lines/plan/event_plan.h"

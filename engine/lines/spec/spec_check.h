@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <absl/status/status.h>
+#include <pleat/json.h>
 #include <pleat/json_lines.h>
-#include <pleat/json_spec.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {

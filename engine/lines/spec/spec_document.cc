@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/json_spec.h>
+#include <pleat/json.h>
 
 #include "engine/lines/scan/option_json.h"
 #include "engine/lines/scan/reasons.h"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <absl/status/statusor.h>
-#include <pleat/json_spec.h>
+#include <pleat/json.h>
 
 namespace pleat::inline v0_1 {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include <pleat/json_text.h>
+#include <pleat/json_lines.h>
 
 #include "engine/lines/scan/reasons.h"
 

@@ -7,7 +7,6 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <pleat/json_lines.h>
-#include <pleat/json_text.h>
 
 namespace pleat::inline v0_1 {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include <pleat/json_text.h>
+#include <pleat/json_lines.h>
 
 #include "engine/lines/time/time_fields.h"
 

@@ -1,4 +1,4 @@
-// RFC 3339 text without an allocation. The public functions are in <pleat/json_text.h>.
+// RFC 3339 text without an allocation. The public functions are in <pleat/json_lines.h>.
 #pragma once
 
 #include <chrono>

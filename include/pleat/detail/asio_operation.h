@@ -1,5 +1,5 @@
 // The operations of a Consumer or a Watcher: handlers, their allocators and executors. An
-// implementation detail of asio_consumer.h and asio_watcher.h.
+// implementation detail of asio.h and asio_watcher.h.
 //
 // An operation is started by a TakeInitiation, once the completion token has made a handler. The
 // operation is one TakeOperation in the handler's memory. It takes items under the mutex of its
@@ -24,7 +24,7 @@
 #include <boost/asio/recycling_allocator.hpp>
 #include <boost/system/error_code.hpp>
 #include <pleat/detail/asio_waiter.h>
-#include <pleat/export.h>
+#include <pleat/detail/export.h>
 #include <pleat/outcome.h>
 #include <pleat/time.h>
 

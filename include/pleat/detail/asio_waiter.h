@@ -1,5 +1,5 @@
 // Waiter and WaiterHandle: the parts of a Consumer and of a Watcher that do not depend on types. An
-// implementation detail of asio_consumer.h and asio_watcher.h.
+// implementation detail of asio.h and asio_watcher.h.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/intrusive/list_hook.hpp>
 #include <boost/system/error_code.hpp>
-#include <pleat/any_collection.h>
 #include <pleat/asio_driver.h>
-#include <pleat/export.h>
-#include <pleat/partition.h>
+#include <pleat/batch.h>
+#include <pleat/detail/export.h>
 #include <pleat/time.h>
+#include <pleat/untyped/any_collection.h>
 
 namespace pleat::inline v0_1 {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <pleat/change.h>
-#include <pleat/export.h>
+#include <pleat/detail/export.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {

@@ -17,7 +17,7 @@
 #include <pleat/change.h>
 #include <pleat/detail/asio_waiter.h>
 #include <pleat/detail/change_pacer.h>
-#include <pleat/export.h>
+#include <pleat/detail/export.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {

@@ -5,7 +5,7 @@
 // values below a round value is exact. The idea is HdrHistogram's, with powers of ten for powers of
 // two.
 //
-// An implementation detail of histogram.h: programs use Histogram.
+// An implementation detail of stats.h: programs use Histogram.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <pleat/export.h>
+#include <pleat/detail/export.h>
 
 namespace pleat::inline v0_1 {
 

@@ -11,8 +11,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <pleat/detail/export.h>
 #include <pleat/detail/field_types.h>
-#include <pleat/export.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1::detail {

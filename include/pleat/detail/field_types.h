@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <pleat/export.h>
+#include <pleat/detail/export.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1::detail {

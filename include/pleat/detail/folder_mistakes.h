@@ -10,13 +10,11 @@
 
 #include <absl/status/statusor.h>
 #include <pleat/batch.h>
+#include <pleat/detail/export.h>
 #include <pleat/detail/misplaced_options.h>
 #include <pleat/engine.h>
-#include <pleat/export.h>
 #include <pleat/options.h>
 #include <pleat/outcome.h>
-#include <pleat/partition.h>
-#include <pleat/source_position.h>
 
 namespace pleat::inline v0_1 {
 namespace detail {

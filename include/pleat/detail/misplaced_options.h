@@ -18,7 +18,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <pleat/export.h>
+#include <pleat/detail/export.h>
 #include <pleat/live_set_options.h>
 #include <pleat/options.h>
 #include <pleat/presence_options.h>

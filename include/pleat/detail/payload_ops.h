@@ -11,11 +11,10 @@
 #include <type_traits>
 #include <vector>
 
-#include <pleat/any_live_set.h>
 #include <pleat/change.h>
-#include <pleat/export.h>
-#include <pleat/live_set_member.h>
+#include <pleat/detail/export.h>
 #include <pleat/stored.h>
+#include <pleat/untyped/any_live_set.h>
 
 namespace pleat::inline v0_1 {
 namespace detail {

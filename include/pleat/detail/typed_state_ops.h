@@ -9,12 +9,14 @@
 #include <type_traits>
 #include <utility>
 
-#include <pleat/export.h>
-#include <pleat/fold_rules.h>
-#include <pleat/state_ops.h>
+#include <pleat/detail/export.h>
 #include <pleat/stored.h>
+#include <pleat/untyped/state_ops.h>
 
 namespace pleat::inline v0_1 {
+
+template <class Event, class State>
+struct FoldRules;  // in folder.h
 
 template <class State>
 concept HasHeapBytes = requires(const State& state) {

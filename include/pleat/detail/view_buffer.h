@@ -1,5 +1,5 @@
 // The memory of an EmissionBuffer or a LeaseBuffer: one block for the views, which are emissions of
-// some type, and blocks for the bytes of their keys. An implementation detail of emission_buffer.h.
+// some type, and blocks for the bytes of their keys. An implementation detail of emission_source.h.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/export.h>
+#include <pleat/detail/export.h>
 
 namespace pleat::inline v0_1 {
 

@@ -2,8 +2,8 @@
 // class or function that lacks PLEAT_EXPORT fails to link here.
 #include <cstdint>
 
+#include <pleat/batch.h>
 #include <pleat/folder.h>
-#include <pleat/partition.h>
 
 using namespace std::chrono_literals;
 

@@ -5,6 +5,8 @@
 
 #include <boost/asio/use_future.hpp>
 #include <pleat/asio.h>
+#include <pleat/asio_driver.h>
+#include <pleat/engine.h>
 #include <pleat/folder.h>
 #include <pleat/json.h>
 

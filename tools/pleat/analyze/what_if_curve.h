@@ -10,7 +10,6 @@
 #include <vector>
 
 #include <pleat/analysis.h>
-#include <pleat/what_if.h>
 
 namespace pleat::cli {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include <pleat/json_text.h>
+#include <pleat/json_lines.h>
 
 #include "tools/pleat/quantity_text.h"
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <pleat/json_lines.h>
-#include <pleat/json_text.h>
 
 #include "tools/pleat/byte_source.h"
 #include "tools/pleat/errno_status.h"

@@ -1,6 +1,6 @@
 #include "tools/pleat/records/field_value.h"
 
-#include <pleat/json_text.h>
+#include <pleat/json_lines.h>
 
 namespace pleat::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include <pleat/json_text.h>
+#include <pleat/json_lines.h>
 
 #include "tools/pleat/records/field_value.h"
 

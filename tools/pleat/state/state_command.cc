@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include <absl/status/statusor.h>
-#include <pleat/state_care.h>
+#include <pleat/state_directory.h>
 
 #include "tools/pleat/console.h"
 #include "tools/pleat/state/lock_owner.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <absl/status/statusor.h>
-#include <pleat/json_text.h>
+#include <pleat/json_lines.h>
 
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/quantity_text.h"

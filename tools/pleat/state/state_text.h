@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <pleat/state_care.h>
+#include <pleat/state_directory.h>
 
 namespace pleat::cli {
 

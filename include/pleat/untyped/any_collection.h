@@ -8,15 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string_view>
 
 #include <absl/functional/function_ref.h>
-#include <pleat/export.h>
-#include <pleat/lease.h>
+#include <pleat/batch.h>
+#include <pleat/detail/export.h>
+#include <pleat/emission.h>
 #include <pleat/outcome.h>
-#include <pleat/partition.h>
 #include <pleat/stats.h>
 #include <pleat/time.h>
 
@@ -24,65 +23,6 @@ namespace pleat::inline v0_1 {
 
 class EngineCore;
 class OutboxCollection;
-
-// Names an emission. No two emissions of one collection in one Engine object have the same id, also
-// when a key comes back. In a process that restores a snapshot they go on, further ahead; else in
-// the next process, and in a collection that is opened again under the same name, they begin at 0.
-struct EmissionId {
-  uint32_t partition = 0;
-
-  // Counts the emissions of the partition, from 0.
-  uint64_t generation = 0;
-
-  friend bool operator==(const EmissionId&, const EmissionId&) = default;
-};
-
-// The counts and times of a group.
-struct GroupInfo {
-  // How many events were folded, at least 1: the opening one is included.
-  uint64_t count = 0;
-
-  // The smallest and the largest stamp.
-  EngineTime first;
-  EngineTime last;
-};
-
-// What an emission says beside its key and its state. The groups of a rollup counter are windows;
-// rollup.h has the meaning of the members there.
-struct EmissionInfo : GroupInfo {
-  // When the group closed: the deadline itself if time did, however late anybody looked; the
-  // engine's time if an event or a call did. Of a partial: the instant at which the partial was
-  // due.
-  EngineTime closed;
-
-  // Why there is an emission; and its name, which repeats with each delivery and with no other
-  // emission of the collection.
-  Reason reason = Reason::kQuiet;
-
-  // Whether the group went on: reason kLeading or kPartial.
-  bool partial = false;
-
-  // Counts the emissions of one group, from 1. Above 1 only with edges or partials.
-  uint32_t revision = 1;
-  EmissionId id;
-
-  // Of a correction: the key's last emission before it, if that is still known.
-  std::optional<EmissionId> corrects = std::nullopt;
-};
-
-// An emission on its way out. The views are valid during the call that hands it over.
-struct ClosedGroup : EmissionInfo {
-  std::string_view key;
-
-  // On its way out for good: move or destroy it, nobody else will. Lent or only shown: leave it.
-  void* state = nullptr;
-};
-
-// Where a scan stands. A new one stands at the beginning, and so does one before partition 0.
-struct ScanCursor {
-  int partition = 0;
-  uint32_t place = 0;
-};
 
 // Told that there may be something to pop or to lease. Adapters to event loops derive from it.
 class EmissionListener {

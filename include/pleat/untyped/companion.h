@@ -23,8 +23,8 @@
 #include <vector>
 
 #include <absl/status/status.h>
+#include <pleat/detail/export.h>
 #include <pleat/engine.h>
-#include <pleat/export.h>
 #include <pleat/stored.h>
 
 namespace pleat::inline v0_1 {

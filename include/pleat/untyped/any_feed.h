@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include <absl/functional/function_ref.h>
-#include <pleat/any_collection.h>
 #include <pleat/change.h>
-#include <pleat/export.h>
+#include <pleat/detail/export.h>
+#include <pleat/emission.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {

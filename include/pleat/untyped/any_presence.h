@@ -16,13 +16,13 @@
 #include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
-#include <pleat/any_feed.h>
-#include <pleat/any_live_set.h>
+#include <pleat/detail/export.h>
 #include <pleat/engine.h>
-#include <pleat/export.h>
+#include <pleat/live_set_options.h>
 #include <pleat/presence_options.h>
-#include <pleat/presence_stats.h>
 #include <pleat/time.h>
+#include <pleat/untyped/any_feed.h>
+#include <pleat/untyped/any_live_set.h>
 
 namespace pleat::inline v0_1 {
 

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <memory>
 
-#include <pleat/alarm.h>
-#include <pleat/any_collection.h>
-#include <pleat/export.h>
-#include <pleat/partition.h>
+#include <pleat/batch.h>
+#include <pleat/detail/export.h>
 #include <pleat/time.h>
+#include <pleat/untyped/alarm.h>
+#include <pleat/untyped/any_collection.h>
 
 namespace pleat::inline v0_1 {
 

@@ -21,7 +21,7 @@
 #include <string>
 #include <string_view>
 
-#include <pleat/export.h>
+#include <pleat/detail/export.h>
 #include <pleat/stored.h>
 #include <pleat/time.h>
 

@@ -21,17 +21,17 @@
 #include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
-#include <pleat/any_collection.h>
+#include <pleat/analysis.h>
 #include <pleat/batch.h>
+#include <pleat/detail/export.h>
+#include <pleat/emission.h>
 #include <pleat/engine.h>
-#include <pleat/export.h>
-#include <pleat/gap_stats.h>
 #include <pleat/options.h>
 #include <pleat/outcome.h>
-#include <pleat/partition.h>
-#include <pleat/source_position.h>
-#include <pleat/state_ops.h>
 #include <pleat/time.h>
+#include <pleat/untyped/any_batch.h>
+#include <pleat/untyped/any_collection.h>
+#include <pleat/untyped/state_ops.h>
 
 namespace pleat::inline v0_1 {
 

@@ -19,17 +19,15 @@
 #include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
-#include <pleat/any_feed.h>
 #include <pleat/batch.h>
 #include <pleat/change.h>
+#include <pleat/detail/export.h>
 #include <pleat/engine.h>
-#include <pleat/export.h>
 #include <pleat/live_set_options.h>
-#include <pleat/live_set_stats.h>
-#include <pleat/partition.h>
-#include <pleat/source_position.h>
 #include <pleat/stored.h>
 #include <pleat/time.h>
+#include <pleat/untyped/any_batch.h>
+#include <pleat/untyped/any_feed.h>
 
 namespace pleat::inline v0_1 {
 
@@ -92,29 +90,6 @@ struct AnyLive {
   EngineTime deadline;  // kNever: none
   std::optional<uint64_t> version;
   const void* payload = nullptr;
-};
-
-// Where a list stands: behind the member that was seen last. A new one stands at the beginning.
-struct ListCursor {
-  bool begun = false;
-  EngineTime stamp;
-  uint64_t position = 0;
-};
-
-struct ListOptions {
-  bool newest_first = true;
-  std::optional<EngineTime> since = std::nullopt;  // only stamps later than this
-  size_t limit = 100;                              // the most that one call lists
-  EngineTime now = kBeginningOfTime;               // the engine's time, or this if it is later
-};
-
-struct RemoveOptions {
-  // The stamp of the removal. Events with stamps up to it do not bring the member back, nor do
-  // those up to the member's own stamp. Default: the engine's time.
-  std::optional<EngineTime> at;
-
-  // Leaves a member alone whose stamp is later than `at`; the answer is kNewer.
-  bool only_if_not_newer = false;
 };
 
 // Thread safety: any thread may call any method at any time, also on one object.
