@@ -38,6 +38,7 @@
 
 #include <absl/status/statusor.h>
 #include <pleat/change.h>
+#include <pleat/detail/live_set_mistakes.h>
 #include <pleat/detail/misplaced_options.h>
 #include <pleat/detail/payload_ops.h>
 #include <pleat/engine.h>

@@ -41,6 +41,7 @@
 #include <pleat/detail/export.h>
 #include <pleat/detail/misplaced_options.h>
 #include <pleat/detail/payload_ops.h>
+#include <pleat/detail/presence_mistakes.h>
 #include <pleat/engine.h>
 #include <pleat/live_set_options.h>
 #include <pleat/presence_options.h>

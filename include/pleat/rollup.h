@@ -40,6 +40,7 @@
 #include <pleat/batch.h>
 #include <pleat/detail/export.h>
 #include <pleat/detail/misplaced_options.h>
+#include <pleat/detail/rollup_mistakes.h>
 #include <pleat/emission_source.h>
 #include <pleat/engine.h>
 #include <pleat/rollup_options.h>

@@ -1,8 +1,11 @@
 // detail::Misplaced knows every option that there is, of every group.
-#include <pleat/detail/misplaced_options.h>
-
 #include <cstddef>
 #include <utility>
+
+#include <pleat/detail/folder_mistakes.h>
+#include <pleat/detail/live_set_mistakes.h>
+#include <pleat/detail/presence_mistakes.h>
+#include <pleat/detail/rollup_mistakes.h>
 
 using pleat::detail::Misplaced;
 

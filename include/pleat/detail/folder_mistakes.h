@@ -3,6 +3,8 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -15,9 +17,45 @@
 #include <pleat/engine.h>
 #include <pleat/options.h>
 #include <pleat/outcome.h>
+#include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
 namespace detail {
+
+template <>
+struct Misplaced<FolderOptions> {
+  Duration quiet_period{}, quiet_floor{}, max_wait{};
+  uint64_t max_events = 0;
+  size_t max_group_bytes = 0;
+  Edge edge = {};
+  Duration partial_every{};
+  ClosingOptions closing = {};
+  LateOptions late = {};
+  LimitOptions limits = {};
+  LeaseOptions leases = {};
+  MeasureOptions measure = {};
+
+  Duration every{}, phase{};
+  bool settable = false;
+
+  Duration allowed_lateness{};
+  OnLate on_late = {};
+
+  size_t max_groups = 0, max_bytes = 0;
+  OnLimit on_limit = {};
+  bool count_ready = false;
+  size_t max_backlog = 0;
+  OnBacklog on_backlog = {};
+
+  uint32_t max_deliveries = 0;
+  size_t max_leased = 0;
+  Duration max_age{}, max_nack_delay{};
+  size_t max_dead_letters = 0;
+  OnDeadLimit on_dead_limit = {};
+
+  bool gap_stats = false;
+  size_t max_ghosts = 0, max_trace = 0;
+};
 
 // `Derived` is a Folder of this Event.
 template <class Derived, class Event>
