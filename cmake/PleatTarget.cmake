@@ -1,5 +1,6 @@
 # pleat_target(<target>): what every target of this tree has in common. pleat_library(<name>): a target
-# that others link. pleat_package(<target> <package> [<version>]): finds what that needs.
+# that others link. pleat_precompiled(<target>): headers that are compiled once for a target.
+# pleat_package(<target> <package> [<version>]): finds what that needs.
 #
 # Language level and visibility always; warnings and sanitizers only when this tree is the top level
 # project. They come through `pleat_developer`, an interface target that is linked privately and
@@ -56,6 +57,18 @@ function(pleat_target target)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:pleat_developer>)
 endfunction()
 
+# pleat_precompiled(<target> [<header>...]): the headers of others that most sources of ours include are
+# compiled once for the target. Whoever uses pleat as source, and the preset dev, compile each source with
+# what it includes itself.
+function(pleat_precompiled target)
+  if(PLEAT_PRECOMPILED_HEADERS)
+    target_precompile_headers(
+      ${target} PRIVATE <algorithm> <array> <atomic> <bit> <chrono> <cstdint> <cstring> <functional> <map>
+      <memory> <optional> <set> <span> <string> <string_view> <utility> <vector>
+      <absl/functional/function_ref.h> <absl/status/statusor.h> ${ARGN})
+  endif()
+endfunction()
+
 # Makes the library `pleat` or `pleat_<name>`, which users call pleat::<name>; its sources follow by
 # target_sources().
 function(pleat_library name)
@@ -67,6 +80,7 @@ function(pleat_library name)
   add_library(pleat::${name} ALIAS ${target})
   pleat_target(${target})
   pleat_coverage(${target})
+  pleat_precompiled(${target})
   set_target_properties(
     ${target}
     PROPERTIES EXPORT_NAME ${name}

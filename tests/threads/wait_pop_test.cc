@@ -215,7 +215,7 @@ TEST_F(WaitPop, NoEmissionIsMissedByAThreadThatComesToWait) {
   std::jthread consumer([&] {
     while (!waiter.done()) taken += static_cast<int>(waiter.WaitPop(9, kNoLimit).size());
   });
-  for (int n = 0; n < 20'000; ++n) {
+  for (int n = 0; n < 4'000; ++n) {
     Emit(std::to_string(n % 10));
     while (taken <= n) std::this_thread::yield();
   }
