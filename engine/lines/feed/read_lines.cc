@@ -21,7 +21,7 @@ void FetchMemory(const void* begin, size_t bytes) noexcept {
 }
 
 // The text up to its first newline, with it; or all.
-std::string_view FirstLine(std::string_view text) noexcept {
+inline std::string_view FirstLine(std::string_view text) noexcept {
   return text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
 }
 
