@@ -67,10 +67,8 @@ int main() {
   std::cout << std::flush;
 
   // A part of the answer to /metrics.
-  const pleat::CollectionMetrics all[] = {{.collection = "edits",
-                                           .ledger = edits.ledger(),
-                                           .sizes = edits.sizes(),
-                                           .gaps = stats.get()}};
+  std::vector<pleat::ListedCollection> all = pleat::ListCollections(*engine);
+  all[0].gaps = stats.get();
   const std::string text = WriteMetrics(all, pleat::MetricsFormat::kPrometheus);
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = text.find('\n', begin);

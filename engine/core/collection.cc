@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <pleat/collections.h>
+
 namespace pleat::inline v0_1 {
 
 Collection::Collection(EngineCore& engine, std::string_view name)
@@ -38,6 +40,8 @@ void Collection::Close() {
     TellOfClose(static_cast<int>(i));
   }
 }
+
+std::vector<Statistic> Collection::Statistics() { return {}; }
 
 Description Collection::DescribeAll() const {
   Description all = Describe();

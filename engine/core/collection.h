@@ -28,7 +28,7 @@
 
 namespace pleat::inline v0_1 {
 
-struct CollectionList;
+struct Statistic;
 
 class Collection {
  public:
@@ -68,8 +68,8 @@ class Collection {
     if (companion_ == nullptr) companion_.swap(companion);
     return companion == nullptr;
   }
-  // Adds the collection, with its options and counts, to those of its kind.
-  virtual void ListIn(CollectionList&) {}
+  // The statistics of the collection, for lists and metrics: see StatisticList. By default none.
+  virtual std::vector<Statistic> Statistics();
   // Open groups, held members, users, counters, by partition. All partitions are locked.
   virtual std::vector<uint64_t> CountEntries() const { return {}; }
   // Describe(), SaveShared() and LoadShared(), each with the companion's part.

@@ -41,7 +41,7 @@ class FolderCore final : public KeyedCollection<FoldBook> {
   const StateOps& ops() const noexcept { return ops_; }
 
   Description Describe() const override;
-  void ListIn(CollectionList& list) override;
+  std::vector<Statistic> Statistics() override;
   std::vector<uint64_t> CountEntries() const override {
     return CountInBooks<FoldBook>([](const FoldBook& book) { return book.sizes().open_groups; });
   }
@@ -69,5 +69,8 @@ class FolderCore final : public KeyedCollection<FoldBook> {
   const std::shared_ptr<void> context_owner_;
   OpenPeak open_peak_;  // with MeasureOptions::gap_stats
 };
+
+// What a folder with these counts tells.
+std::vector<Statistic> StatisticsOf(const Ledger& ledger, const Sizes& sizes);
 
 }  // namespace pleat::inline v0_1

@@ -1,5 +1,9 @@
-// Listing the collections of an engine. Each adds itself to those of its kind, so that nothing here
-// names a kind, and a program links those alone that it opens.
+// Listing the collections of an engine. Each says its own options and statistics, so that nothing
+// here names a kind, and a program links those alone that it opens.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include <pleat/collections.h>
 
 #include "engine/base/inside.h"
@@ -8,13 +12,20 @@
 
 namespace pleat::inline v0_1 {
 
-CollectionList ListCollections(Engine& engine) {
-  CollectionList list;
+std::vector<ListedCollection> ListCollections(Engine& engine) {
+  std::vector<ListedCollection> list;
   const Call call;
   if (call.nested()) return list;
   EngineAccess::CoreOf(engine)->WithCollections([&](const EngineCore::Collections& collections) {
-    for (const auto& [name, collection] : collections) collection->ListIn(list);
+    for (const auto& [name, collection] : collections) {
+      Description about = collection->Describe();
+      list.push_back({.name = collection->name(),
+                      .kind = std::move(about.kind),
+                      .options = std::move(about.options),
+                      .statistics = collection->Statistics()});
+    }
   });
+  std::ranges::stable_sort(list, {}, &ListedCollection::kind);
   return list;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <pleat/collections.h>
+#include "engine/core/statistics.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -31,11 +31,6 @@ std::unique_ptr<Book> LiveSetCore::MakeBook(int partition) {
   return std::make_unique<LiveSetBook>(
       engine().pool(), OptionsFor(options_, partition, engine().partition_count()), ops_,
       engine().hash_key(), engine().name_key(), static_cast<uint32_t>(partition));
-}
-
-void LiveSetCore::ListIn(CollectionList& list) {
-  list.live_sets.push_back(
-      {.name = name(), .options = options_, .ledger = ledger(), .sizes = sizes()});
 }
 
 Description LiveSetCore::Describe() const {
@@ -187,6 +182,33 @@ LiveSetLedger LiveSetCore::ledger() {
 
 LiveSetSizes LiveSetCore::sizes() {
   return Sum<LiveSetBook>([](const LiveSetBook& book) { return book.sizes(); });
+}
+
+std::vector<Statistic> LiveSetCore::Statistics() { return StatisticsOf(ledger(), sizes()); }
+
+std::vector<Statistic> StatisticsOf(const LiveSetLedger& ledger, const LiveSetSizes& sizes) {
+  StatisticList out;
+  out.Events({{"added", ledger.added},
+              {"refreshed", ledger.refreshed},
+              {"updated", ledger.updated},
+              {"unchanged", ledger.unchanged},
+              {"duplicate", ledger.duplicate},
+              {"conflict", ledger.conflict},
+              {"late", ledger.late},
+              {"future", ledger.future},
+              {"tombstoned", ledger.tombstoned},
+              {"over_limit", ledger.over_limit}});
+  out.HeldBytes(sizes.bytes);
+  out.Series(sizes.series);
+  out.Changes(ledger.causes);
+  out.Gauge("pleat_members", "Members that are live.", ledger.live);
+  out.Gauge("pleat_members_held", "Members that are live, or may come back with a longer TTL.",
+            sizes.members);
+  out.Gauge("pleat_tombstones", "Removed members whose late events are refused.", sizes.tombstones);
+  out.Counter("pleat_tombstones_refused",
+              "Removals that left no tombstone: the limit on bytes was met.",
+              ledger.tombstones_refused);
+  return std::move(out).Take();
 }
 
 }  // namespace pleat::inline v0_1

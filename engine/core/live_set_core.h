@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <pleat/live_set_options.h>
 #include <pleat/untyped/any_live_set.h>
@@ -42,7 +43,7 @@ class LiveSetCore final : public KeyedCollection<LiveSetBook, FeedCollection> {
   const PayloadOps& ops() const noexcept override { return ops_; }
 
   Description Describe() const override;
-  void ListIn(CollectionList& list) override;
+  std::vector<Statistic> Statistics() override;
   std::vector<uint64_t> CountEntries() const override {
     return CountInBooks<LiveSetBook>([](const LiveSetBook& book) { return book.sizes().members; });
   }
@@ -55,5 +56,8 @@ class LiveSetCore final : public KeyedCollection<LiveSetBook, FeedCollection> {
   const PayloadOps ops_;
   const std::shared_ptr<void> context_owner_;
 };
+
+// What a live set with these counts tells.
+std::vector<Statistic> StatisticsOf(const LiveSetLedger& ledger, const LiveSetSizes& sizes);
 
 }  // namespace pleat::inline v0_1

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <pleat/collections.h>
+#include "engine/core/statistics.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -28,11 +28,6 @@ PresenceCore::PresenceCore(EngineCore& engine, std::string_view name,
       options_(options),
       ops_(ops),
       context_owner_(std::move(context_owner)) {}
-
-void PresenceCore::ListIn(CollectionList& list) {
-  list.presences.push_back(
-      {.name = name(), .options = options_, .ledger = ledger(), .sizes = sizes()});
-}
 
 Description PresenceCore::Describe() const {
   Description presence;
@@ -123,6 +118,33 @@ PresenceLedger PresenceCore::ledger() {
 
 PresenceSizes PresenceCore::sizes() {
   return Sum<PresenceBook>([](const PresenceBook& book) { return book.sizes(); });
+}
+
+std::vector<Statistic> PresenceCore::Statistics() { return StatisticsOf(ledger(), sizes()); }
+
+std::vector<Statistic> StatisticsOf(const PresenceLedger& ledger, const PresenceSizes& sizes) {
+  StatisticList out;
+  out.Events({{"joined", ledger.joined},
+              {"returned", ledger.returned},
+              {"connected", ledger.connected},
+              {"reconnected", ledger.reconnected},
+              {"refreshed", ledger.refreshed},
+              {"updated", ledger.updated},
+              {"unchanged", ledger.unchanged},
+              {"disconnected", ledger.disconnected},
+              {"left", ledger.left},
+              {"unknown", ledger.unknown},
+              {"superseded", ledger.superseded},
+              {"late", ledger.late},
+              {"future", ledger.future},
+              {"over_limit", ledger.over_limit}});
+  out.HeldBytes(sizes.bytes);
+  out.Series(sizes.series);
+  out.Changes(ledger.causes);
+  out.Gauge("pleat_users", "Users who are here or away.", ledger.users);
+  out.Gauge("pleat_users_away", "Users who are away.", ledger.away);
+  out.Gauge("pleat_connections", "Connections that are live or overdue.", ledger.connections);
+  return std::move(out).Take();
 }
 
 }  // namespace pleat::inline v0_1

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <pleat/untyped/any_presence.h>
 
@@ -42,7 +43,7 @@ class PresenceCore final : public FeedCollection {
   const PayloadOps& ops() const noexcept override { return ops_; }
 
   Description Describe() const override;
-  void ListIn(CollectionList& list) override;
+  std::vector<Statistic> Statistics() override;
   std::vector<uint64_t> CountEntries() const override {
     return CountInBooks<PresenceBook>([](const PresenceBook& book) { return book.ledger().users; });
   }
@@ -58,5 +59,8 @@ class PresenceCore final : public FeedCollection {
   const PayloadOps ops_;
   const std::shared_ptr<void> context_owner_;
 };
+
+// What a presence with these counts tells.
+std::vector<Statistic> StatisticsOf(const PresenceLedger& ledger, const PresenceSizes& sizes);
 
 }  // namespace pleat::inline v0_1

@@ -35,7 +35,7 @@ class RollupCore final : public KeyedCollection<RollupBook> {
   bool clears() const noexcept { return options_.clears; }
 
   Description Describe() const override;
-  void ListIn(CollectionList& list) override;
+  std::vector<Statistic> Statistics() override;
   std::vector<uint64_t> CountEntries() const override {
     return CountInBooks<RollupBook>(
         [](const RollupBook& book) { return book.rollup_sizes().keys; });
@@ -49,10 +49,16 @@ class RollupCore final : public KeyedCollection<RollupBook> {
   Result Ask(std::string_view key, Result if_absent, const Look& look);
   template <class Change>
   auto WithCounter(const std::string& key, const Change& change);
+  std::optional<Duration> FinalLag();
   void FinalizeDue(const Home& home);
   void Publish(const std::string& key, Publication& publication);
 
   const RollupOptions options_;
 };
+
+// What a rollup counter with these counts tells. `final_lag`: by which the final windows trail the
+// engine's time.
+std::vector<Statistic> StatisticsOf(const RollupLedger& ledger, const RollupSizes& sizes,
+                                    std::optional<Duration> final_lag);
 
 }  // namespace pleat::inline v0_1

@@ -1,4 +1,6 @@
-// How families and samples are written, in either format.
+// How families and samples are written, in either format. The two differ: in OpenMetrics a
+// counter's family lacks the _total of its samples, units are named, and the end is marked. Numbers
+// are written such that both take them, bounds as the canonical numbers of OpenMetrics.
 #pragma once
 
 #include <array>
@@ -7,7 +9,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
+#include <deque>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,6 +44,12 @@ std::string Plain(Number value) {
   return std::string(digits.data(), end);
 }
 
+// A count without an exponent.
+inline std::string PlainCount(double value) {
+  const bool whole = std::abs(value) < 0x1p53 && std::floor(value) == value;
+  return whole ? Plain(static_cast<int64_t>(value)) : Plain(value);
+}
+
 // As OpenMetrics wants a bound: 0.0001, 5.0, 1e+06.
 inline std::string Canonical(double value) {
   std::array<char, 32> digits;
@@ -54,108 +63,114 @@ inline std::string Seconds(Duration duration) {
   return Plain(std::chrono::duration<double>(duration).count());
 }
 
+// The labels of a sample, as they stand between braces.
+class Labels {
+ public:
+  Labels() = default;
+  explicit Labels(const MetricLabel& label) { Add(label); }
+  explicit Labels(std::span<const MetricLabel> labels) {
+    for (const MetricLabel& label : labels) Add(label);
+  }
+  // These, and another one if it has a name.
+  Labels With(const MetricLabel& label) const {
+    Labels all = *this;
+    if (!label.first.empty()) all.Add(label);
+    return all;
+  }
+  const std::string& text() const noexcept { return text_; }
+
+ private:
+  void Add(const MetricLabel& label) {
+    if (!text_.empty()) text_ += ',';
+    text_ += std::string(label.first) + "=\"" + Escaped(label.second) + '"';
+  }
+
+  std::string text_;
+};
+
 enum class Type : uint8_t { kCounter, kGauge, kHistogram };
 
-using Label = std::pair<std::string_view, std::string>;
-
-class Writer {
+// The samples of one name, behind what all of them have in common.
+class Family {
  public:
-  explicit Writer(MetricsFormat format) : open_metrics_(format == MetricsFormat::kOpenMetrics) {}
-
-  // Begins a family; its samples come next. The unit, if any, is the last part of the name.
-  void Family(std::string_view name, Type type, std::string_view help, std::string_view unit = "") {
+  void Describe(bool open_metrics, std::string_view name, Type type, std::string_view help,
+                std::string_view unit) {
     static constexpr std::array<std::string_view, 3> kTypes = {"counter", "gauge", "histogram"};
     name_ = name;
     suffix_ = type == Type::kCounter ? "_total" : "";
-    std::string family(name);
-    if (!open_metrics_) family += suffix_;
-    text_ += "# HELP " + family + " " + std::string(help) + "\n# TYPE " + family + " " +
-             std::string(kTypes[static_cast<size_t>(type)]) + "\n";
-    if (open_metrics_ && !unit.empty())
-      text_ += "# UNIT " + family + " " + std::string(unit) + "\n";
+    const std::string family = open_metrics ? name_ : name_ + suffix_;
+    text_ = "# HELP " + family + " " + std::string(help) + "\n# TYPE " + family + " " +
+            std::string(kTypes[static_cast<size_t>(type)]) + "\n";
+    if (open_metrics && !unit.empty()) text_ += "# UNIT " + family + " " + std::string(unit) + "\n";
   }
+  // Empty as long as nothing describes the family.
+  const std::string& text() const noexcept { return text_; }
 
-  void Sample(std::string_view collection, std::initializer_list<Label> labels,
-              const std::string& value) {
-    Line(suffix_, collection, labels, value);
-  }
-  // One for each collection.
-  template <class Some, class Get>
-  void Samples(const Some& some, const Get& get) {
-    for (const auto& each : some) Sample(each.collection, {}, Plain(get(each)));
-  }
-  template <class Some, class Get>
-  void Gauge(std::string_view name, std::string_view help, const Some& some, const Get& get) {
-    Family(name, Type::kGauge, help);
-    Samples(some, get);
-  }
-  // One for each column of a ledger: `label` says which.
-  template <class Ledger, class Columns>
-  void ByColumn(std::string_view collection, const Ledger& ledger, std::string_view label,
-                const Columns& columns) {
-    for (const auto& column : columns) {
-      Sample(collection, {{label, std::string(column.name)}}, Plain(ledger.*column.count));
-    }
-  }
+  void Sample(const Labels& labels, const std::string& value) { Line(suffix_, labels, value); }
 
   // A histogram, of which each bucket ends with one of `bounds` and counts it; `scale` of them are
   // 1.
   template <class Values>
-  void Buckets(std::string_view collection, const Values& values, std::span<const uint64_t> bounds,
+  void Buckets(const Labels& labels, const Values& values, std::span<const uint64_t> bounds,
                double scale) {
     for (const uint64_t bound : bounds) {
       const auto below = static_cast<uint64_t>(std::llround(values.CountBelow(bound + 1)));
-      Line("_bucket", collection, {{"le", Canonical(static_cast<double>(bound) / scale)}},
-           Plain(below));
+      const std::string upper = Canonical(static_cast<double>(bound) / scale);
+      Line("_bucket", labels.With({"le", upper}), Plain(below));
     }
-    Line("_bucket", collection, {{"le", "+Inf"}}, Plain(values.count()));
+    Line("_bucket", labels.With({"le", "+Inf"}), Plain(values.count()));
     double sum = 0;
     values.ForEachBucket([&](const typename Values::Bucket& bucket) {
       const double middle =
           static_cast<double>(bucket.lowest) / 2 + static_cast<double>(bucket.highest) / 2;
       sum += middle * static_cast<double>(bucket.count);
     });
-    Line("_sum", collection, {}, Plain(sum / scale));
-    Line("_count", collection, {}, Plain(values.count()));
-  }
-
-  // From here on samples have another label than `collection`; or, with an empty one, those that the
-  // caller gives as LabelText().
-  void SetLabel(std::string_view label) { label_ = label; }
-  static std::string LabelText(std::span<const MetricLabel> labels) {
-    std::string text;
-    for (const auto& [name, value] : labels) {
-      if (!text.empty()) text += ',';
-      text += std::string(name) + "=\"" + Escaped(value) + '"';
-    }
-    return text;
-  }
-
-  std::string Finish() && {
-    if (open_metrics_) text_ += "# EOF\n";
-    return std::move(text_);
+    Line("_sum", labels, Plain(sum / scale));
+    Line("_count", labels, Plain(values.count()));
   }
 
  private:
-  void Line(std::string_view suffix, std::string_view collection,
-            std::initializer_list<Label> labels, const std::string& value) {
-    text_ += name_;
-    text_ += suffix;
-    std::string all = label_.empty() ? std::string(collection)
-                                     : std::string(label_) + "=\"" + Escaped(collection) + '"';
-    for (const auto& [label, content] : labels) {
-      if (!all.empty()) all += ',';
-      all += std::string(label) + "=\"" + content + '"';
-    }
-    if (!all.empty()) text_ += "{" + all + "}";
+  void Line(const std::string& suffix, const Labels& labels, const std::string& value) {
+    text_ += name_ + suffix;
+    if (!labels.text().empty()) text_ += "{" + labels.text() + "}";
     text_ += " " + value + "\n";
   }
 
-  const bool open_metrics_;
-  std::string_view name_;
-  std::string_view suffix_;
-  std::string_view label_ = "collection";
+  std::string name_;
+  std::string suffix_;
   std::string text_;
+};
+
+// All families, each written once with the samples of everything that has it.
+class Writer {
+ public:
+  // Families come in the order in which they were asked for, but these first.
+  Writer(MetricsFormat format, std::span<const std::string_view> first)
+      : open_metrics_(format == MetricsFormat::kOpenMetrics) {
+    for (const std::string_view name : first) NewPlace(name);
+  }
+
+  // The unit, if any, is the last part of the name.
+  Family& Of(std::string_view name, Type type, std::string_view help, std::string_view unit = {}) {
+    const auto found = by_name_.find(name);
+    Family& family = found != by_name_.end() ? *found->second : NewPlace(name);
+    if (family.text().empty()) family.Describe(open_metrics_, name, type, help, unit);
+    return family;
+  }
+
+  std::string Finish() && {
+    std::string text;
+    for (const Family& family : families_) text += family.text();
+    if (open_metrics_) text += "# EOF\n";
+    return text;
+  }
+
+ private:
+  Family& NewPlace(std::string_view name) { return *(by_name_[name] = &families_.emplace_back()); }
+
+  const bool open_metrics_;
+  std::deque<Family> families_;
+  std::map<std::string_view, Family*> by_name_;
 };
 
 }  // namespace pleat::inline v0_1::metrics_text

@@ -128,6 +128,10 @@ class RollupBook final : public OutboxBook {
   AccurateCount Accurate(const PackedKey& key, uint64_t hash, const Instant& at) {
     return values_.Accurate(key, hash, at);
   }
+  // From the last end of a final window to now.
+  Duration FinalLag(const Instant& at) {
+    return std::max(clock_.Reach(at.now) - clock_.AsOf(), Duration{0});
+  }
   void History(const PackedKey& key, uint64_t hash, EngineTime from, EngineTime to,
                uint8_t resolution, const Instant& at, std::vector<CountedWindow>& out) {
     values_.History(key, hash, from, to, resolution, at, out);

@@ -214,11 +214,10 @@ TEST_F(OneWatcher, TheLatenessOfAnEndReachesTheMetricsOfItsLiveSet) {
   service.Pass(30min + 3ms);
   page.TakeAll(service);
   const WatcherStats stats = page.watcher.stats();
-  const LiveSetMetrics all[] = {{.collection = "live_set",
-                                 .ledger = service.live_set.ledger(),
-                                 .sizes = service.live_set.sizes(),
-                                 .lateness_us = &stats.lateness_us}};
-  const std::string text = WriteMetrics({}, MetricsFormat::kPrometheus, all);
+  std::vector<ListedCollection> all = ListCollections(*service.engine);
+  ASSERT_EQ(all.back().name, "live_set");
+  all.back().lateness_us = &stats.lateness_us;
+  const std::string text = WriteMetrics(all, MetricsFormat::kPrometheus);
   for (const char* line : {
            "pleat_changes_total{collection=\"live_set\",cause=\"expired\"} 1\n",
            "pleat_lateness_seconds_bucket{collection=\"live_set\",le=\"0.001\"} 0\n",

@@ -1,7 +1,7 @@
 // Options that a user leaves out cause no warning, whatever the user's flags.
 #include <pleat/analysis.h>
+#include <pleat/collections.h>
 #include <pleat/engine.h>
-#include <pleat/metrics.h>
 #include <pleat/options.h>
 
 using namespace std::chrono_literals;
@@ -10,4 +10,4 @@ using namespace std::chrono_literals;
 [[maybe_unused]] const pleat::FolderOptions kFolder{
     .quiet_period = 5min, .max_wait = 1h, .leases = {.max_deliveries = 3}};
 [[maybe_unused]] const pleat::AnalyzerOptions kAnalyzer{.max_wait = 1h};
-[[maybe_unused]] const pleat::CollectionMetrics kMetrics{.collection = "edits"};
+[[maybe_unused]] const pleat::Statistic kStatistic{.name = "pages_open", .help = "Open pages."};

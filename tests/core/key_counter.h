@@ -13,12 +13,15 @@
 
 #include <memory>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <pleat/emission_source.h>
 
 #include "engine/base/inside.h"
 #include "engine/base/read_fields.h"
 #include "engine/core/keyed_collection.h"
+#include "engine/core/statistics.h"
 #include "engine/table/expiring_table.h"
 #include "engine/table/key_arena.h"
 
@@ -253,6 +256,14 @@ class KeyCounter : public EmissionSource<uint64_t> {
     std::vector<uint64_t> CountEntries() const override {
       return CountInBooks<KeyCountBook>(
           [](const KeyCountBook& book) { return book.ledger().open; });
+    }
+    std::vector<Statistic> Statistics() override {
+      const Ledger now = ledger();
+      StatisticList out;
+      out.Events({{"opened", now.opened}, {"folded", now.folded}, {"over_limit", now.over_limit}});
+      out.Ready(now.ready);
+      out.Gauge("pleat_windows_open", "Windows that count now.", now.open);
+      return std::move(out).Take();
     }
     const Duration every;
     const LeaseOptions leases;

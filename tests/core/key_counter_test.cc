@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pleat/collections.h>
 #include <pleat/folder.h>
 #include <pleat/metrics.h>
 #include <pleat/snapshot.h>
@@ -159,19 +160,27 @@ TEST_F(AnotherKind, IsNotNeededForTheLargestValueInEachMinute) {
   EXPECT_EQ(popped[0].closed, noon_ + 1min);
 }
 
-TEST_F(AnotherKind, HasMetricsOfItsOwn) {
+TEST_F(AnotherKind, StandsInTheListAndInTheMetrics) {
   counter_.Count("home", noon_);
-  const OwnMetric own[] = {{.name = "pleat_windows_open",
-                            .help = "Windows that count now.",
-                            .value = static_cast<double>(counter_.ledger().open)}};
-  const CollectionMetrics all[] = {{.collection = "visits",
-                                    .ledger = counter_.ledger(),
-                                    .sizes = counter_.any().sizes(),
-                                    .own = own}};
-  EXPECT_THAT(WriteMetrics(all, MetricsFormat::kOpenMetrics),
-              HasSubstr("# HELP pleat_windows_open Windows that count now.\n"
-                        "# TYPE pleat_windows_open gauge\n"
-                        "pleat_windows_open{collection=\"visits\"} 1\n"));
+  counter_.Count("home", noon_);
+  const std::vector<ListedCollection> all = ListCollections(*engine_);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].name, "visits");
+  EXPECT_EQ(all[0].kind, "key counter");
+  EXPECT_THAT(all[0].options, ElementsAre(testing::Pair("every", "3600s")));
+  EXPECT_EQ(
+      WriteMetrics(all, MetricsFormat::kPrometheus),
+      "# HELP pleat_events_total Events offered, by what became of them.\n"
+      "# TYPE pleat_events_total counter\n"
+      "pleat_events_total{collection=\"visits\",outcome=\"opened\"} 1\n"
+      "pleat_events_total{collection=\"visits\",outcome=\"folded\"} 1\n"
+      "pleat_events_total{collection=\"visits\",outcome=\"over_limit\"} 0\n"
+      "# HELP pleat_ready_emissions Emissions that wait to be handed out for the first time.\n"
+      "# TYPE pleat_ready_emissions gauge\n"
+      "pleat_ready_emissions{collection=\"visits\"} 0\n"
+      "# HELP pleat_windows_open Windows that count now.\n"
+      "# TYPE pleat_windows_open gauge\n"
+      "pleat_windows_open{collection=\"visits\"} 1\n");
 }
 
 }  // namespace

@@ -448,25 +448,35 @@ TEST(ListCollections, NamesOptionsAndCountsOfEachKind) {
   auto counter = *RollupCounter::Open(*engine, "c", {.windows = {1min}, .allowed_lateness = 5s});
   a.Fold("k", {1}, kT0);
   counter.Add("k", 1, kT0);
-  const CollectionList list = ListCollections(*engine);
-  ASSERT_EQ(list.folders.size(), 2u);
-  EXPECT_EQ(list.folders[0].name, "a");
-  EXPECT_EQ(list.folders[0].options.quiet_period, 2s);
-  EXPECT_EQ(list.folders[0].ledger.opened, 1u);
-  EXPECT_EQ(list.folders[0].sizes.open_groups, 1u);
-  EXPECT_EQ(list.folders[1].name, "b");
-  ASSERT_EQ(list.live_sets.size(), 1u);
-  EXPECT_EQ(list.live_sets[0].options.ttl, 3s);
-  ASSERT_EQ(list.presences.size(), 1u);
-  EXPECT_EQ(list.presences[0].options.ttl, 4s);
-  ASSERT_EQ(list.counters.size(), 1u);
-  EXPECT_EQ(list.counters[0].name, "c");
-  EXPECT_EQ(list.counters[0].ledger.added, 1u);
+  const std::vector<ListedCollection> list = ListCollections(*engine);
+  std::string names;
+  for (const ListedCollection& each : list) names += each.kind + " " + each.name + ", ";
+  EXPECT_EQ(names, "folder a, folder b, live_set w, presence p, rollup c, ");
+  const auto option = [&](size_t place, std::string_view name) {
+    for (const auto& [each, value] : list[place].options) {
+      if (each == name) return value;
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(option(0, "quiet_period"), "2s");
+  EXPECT_EQ(option(2, "ttl"), "3s");
+  EXPECT_EQ(option(3, "ttl"), "4s");
+  EXPECT_EQ(option(4, "windows"), "60s");
+  const auto count = [&](size_t place, std::string_view name, std::string_view label) {
+    for (const Statistic& each : list[place].statistics) {
+      if (each.name == name && each.label.second == label) return each.value;
+    }
+    return -1.0;
+  };
+  EXPECT_EQ(count(0, "pleat_events", "opened"), 1);
+  EXPECT_EQ(count(0, "pleat_open_groups", ""), 1);
+  EXPECT_EQ(count(1, "pleat_open_groups", ""), 0);
+  EXPECT_EQ(count(4, "pleat_events", "added"), 1);
   b.Close();
-  EXPECT_EQ(ListCollections(*engine).folders.size(), 1u);
-  CollectionList nested = list;
+  EXPECT_EQ(ListCollections(*engine).size(), 4u);
+  std::vector<ListedCollection> nested = list;
   a.any().Peek("k", [&](const GroupInfo&, const void*) { nested = ListCollections(*engine); });
-  EXPECT_TRUE(nested.folders.empty());
+  EXPECT_TRUE(nested.empty());
 }
 
 }  // namespace

@@ -4,12 +4,19 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <pleat/analysis.h>
 #include <pleat/metrics.h>
+
+#include "engine/core/folder_core.h"
+#include "engine/core/live_set_core.h"
+#include "engine/core/presence_core.h"
+#include "engine/core/rollup_core.h"
 
 namespace pleat {
 
@@ -30,74 +37,75 @@ class Metrics : public testing::Test {
     lateness_.Add(1'000, 3);
     lateness_.Add(2'500'000);
     rows_ = {full_->WhatIf(std::chrono::seconds(30)), full_->WhatIf(std::chrono::minutes(5))};
-    collections_ = {{.collection = "edits",
-                     .ledger = {.events = 1000,
-                                .opened = 100,
-                                .folded = 900,
-                                .closed = 90,
-                                .ready = 80,
-                                .emissions = {70, 15, 0, 0, 5}},
-                     .sizes = {.open_groups = 10, .ready_emissions = 80, .bytes = 12'345},
-                     .gaps = full_.get(),
-                     .lateness_us = &lateness_,
-                     .what_if = rows_},
-                    {.collection = "na\"me\\of\nlines \xC3\xA9 \xFF", .ledger = {}, .sizes = {}},
-                    {.collection = "full",
-                     .ledger = {.events = 30, .over_limit = 30, .over_byte_limit = 12},
-                     .sizes = {}}};
+    folders_ = {
+        Listed("edits",
+               StatisticsOf(Ledger{.events = 1000,
+                                   .opened = 100,
+                                   .folded = 900,
+                                   .closed = 90,
+                                   .ready = 80,
+                                   .emissions = {70, 15, 0, 0, 5}},
+                            Sizes{.open_groups = 10, .ready_emissions = 80, .bytes = 12'345})),
+        Listed("na\"me\\of\nlines \xC3\xA9 \xFF", StatisticsOf(Ledger{}, Sizes{})),
+        Listed("full", StatisticsOf(Ledger{.events = 30, .over_limit = 30, .over_byte_limit = 12},
+                                    Sizes{}))};
+    folders_[0].gaps = full_.get();
+    folders_[0].lateness_us = &lateness_;
+    folders_[0].what_if = rows_;
     LiveSetLedger live_set{
         .events = 9, .added = 7, .late = 2, .expired = 3, .live = 4, .changes = 10};
     live_set.causes[IndexOf(Cause::kAdded)] = 7;
     live_set.causes[IndexOf(Cause::kExpired)] = 3;
-    live_sets_ = {{.collection = "readers",
-                   .ledger = live_set,
-                   .sizes = {.series = 2, .members = 5, .tombstones = 6, .bytes = 789},
-                   .lateness_us = &lateness_,
-                   .own = own_},
-                  {.collection = "news"}};
+    live_sets_ = {
+        Listed(
+            "readers",
+            StatisticsOf(live_set,
+                         LiveSetSizes{.series = 2, .members = 5, .tombstones = 6, .bytes = 789})),
+        Listed("news", StatisticsOf(LiveSetLedger{}, LiveSetSizes{}))};
     PresenceLedger presence{.events = 8, .joined = 5, .unknown = 3, .users = 5, .changes = 6};
     presence.away = 1;
     presence.connections = 7;
     presence.causes[IndexOf(Cause::kAdded)] = 5;
     presence.causes[IndexOf(Cause::kAway)] = 1;
-    presences_ = {{.collection = "visitors",
-                   .ledger = presence,
-                   .sizes = {.series = 3, .users = 5, .connections = 7, .bytes = 654},
-                   .lateness_us = &lateness_,
-                   .own = own_},
-                  {.collection = "callers"}};
-    counters_ = {{.collection = "plays",
-                  .ledger = {.events = 21,
-                             .added = 11,
-                             .duplicate = 4,
-                             .late = 3,
-                             .clamped = 1,
-                             .corrected = 2,
-                             .late_unknown = 1,
-                             .clears = 1,
-                             .windows = 9,
-                             .made_final = 5,
-                             .ended = 1,
-                             .open = 3,
-                             .checkpointed = 8,
-                             .pending = 3,
-                             .keys_opened = 7,
-                             .forgotten = 2,
-                             .published = 6,
-                             .store_errors = 12,
-                             .store_behind = 13,
-                             .store_conflicts = 14},
-                  .sizes = {.keys = 5,
-                            .open = 3,
-                            .retained = 4,
-                            .ids = 15,
-                            .ready = 6,
-                            .unpublished = 2,
-                            .bytes = 321},
-                  .lateness_us = &lateness_,
-                  .lag = std::chrono::milliseconds(70'500),
-                  .own = own_},
-                 {.collection = "views"}};
+    presences_ = {
+        Listed(
+            "visitors",
+            StatisticsOf(presence,
+                         PresenceSizes{.series = 3, .users = 5, .connections = 7, .bytes = 654})),
+        Listed("callers", StatisticsOf(PresenceLedger{}, PresenceSizes{}))};
+    counters_ = {Listed("plays", StatisticsOf(RollupLedger{.events = 21,
+                                                           .added = 11,
+                                                           .duplicate = 4,
+                                                           .late = 3,
+                                                           .clamped = 1,
+                                                           .corrected = 2,
+                                                           .late_unknown = 1,
+                                                           .clears = 1,
+                                                           .windows = 9,
+                                                           .made_final = 5,
+                                                           .ended = 1,
+                                                           .open = 3,
+                                                           .checkpointed = 8,
+                                                           .pending = 3,
+                                                           .keys_opened = 7,
+                                                           .forgotten = 2,
+                                                           .published = 6,
+                                                           .store_errors = 12,
+                                                           .store_behind = 13,
+                                                           .store_conflicts = 14},
+                                              RollupSizes{.keys = 5,
+                                                          .open = 3,
+                                                          .retained = 4,
+                                                          .ids = 15,
+                                                          .ready = 6,
+                                                          .unpublished = 2,
+                                                          .bytes = 321},
+                                              std::chrono::milliseconds(70'500))),
+                 Listed("views", StatisticsOf(RollupLedger{}, RollupSizes{}, std::nullopt))};
+    for (std::vector<ListedCollection>* kind : {&live_sets_, &presences_, &counters_}) {
+      kind->front().lateness_us = &lateness_;
+      kind->front().own = {{.name = "pages_open", .help = "Open pages.", .value = 8}};
+    }
     drivers_ = {{.labels = labels_,
                  .stats = {.turns = 40,
                            .unfinished = 2,
@@ -118,18 +126,24 @@ class Metrics : public testing::Test {
                   {.labels = {&labels_[1], 1}, .stats = watcher, .resyncs = watcher.resyncs}};
   }
   std::string Write(MetricsFormat format) const {
-    return WriteMetrics(collections_, format, live_sets_, presences_, counters_, {}, drivers_,
-                        consumers_);
+    std::vector<ListedCollection> all;
+    for (const auto* kind : {&folders_, &live_sets_, &presences_, &counters_}) {
+      all.insert(all.end(), kind->begin(), kind->end());
+    }
+    return WriteMetrics(all, format, {}, drivers_, consumers_);
+  }
+  static ListedCollection Listed(std::string name, std::vector<Statistic> statistics) {
+    return {
+        .name = std::move(name), .kind = {}, .options = {}, .statistics = std::move(statistics)};
   }
 
   std::unique_ptr<GapStats> full_ = std::make_unique<GapStats>();
   Histogram lateness_;
   std::vector<WhatIfRow> rows_;
-  const std::vector<OwnMetric> own_ = {{.name = "pages_open", .help = "Open pages.", .value = 8}};
-  std::vector<CollectionMetrics> collections_;
-  std::vector<LiveSetMetrics> live_sets_;
-  std::vector<PresenceMetrics> presences_;
-  std::vector<CounterMetrics> counters_;
+  std::vector<ListedCollection> folders_;
+  std::vector<ListedCollection> live_sets_;
+  std::vector<ListedCollection> presences_;
+  std::vector<ListedCollection> counters_;
   const std::vector<MetricLabel> labels_ = {{"service", "feeds"}, {"worker", "3 \"b\"\n\xFF"}};
   std::vector<DriverMetrics> drivers_;
   std::vector<ConsumerMetrics> consumers_;

@@ -129,6 +129,29 @@ TEST_F(Metrics, AFamilyIsWrittenOnce) {
   }
 }
 
+TEST_F(Metrics, WhatKindsHaveInCommonComesFirst) {
+  std::vector<ListedCollection> all = live_sets_;
+  all.insert(all.end(), counters_.begin(), counters_.end());
+  const std::string text = WriteMetrics(all, MetricsFormat::kPrometheus);
+  EXPECT_LT(text.find("# TYPE pleat_events_over_byte_limit_total"),
+            text.find("# TYPE pleat_series"));
+  EXPECT_TRUE(text.starts_with("# HELP pleat_events_total "));
+}
+
+TEST_F(Metrics, AStatisticOfYourOwnMayHaveALabelAndAUnit) {
+  live_sets_[0].own = {{.name = "sent_bytes",
+                        .type = Statistic::Type::kCounter,
+                        .help = "Bytes that were sent.",
+                        .value = 1'000'000,
+                        .unit = "bytes",
+                        .label = {"to", "a \"b\""}}};
+  EXPECT_THAT(WriteMetrics(live_sets_, MetricsFormat::kOpenMetrics),
+              HasSubstr("# HELP sent_bytes Bytes that were sent.\n"
+                        "# TYPE sent_bytes counter\n"
+                        "# UNIT sent_bytes bytes\n"
+                        "sent_bytes_total{collection=\"readers\",to=\"a \\\"b\\\"\"} 1000000\n"));
+}
+
 TEST_F(Metrics, OpenMetricsNamesUnitsAndTheEnd) {
   const std::string text = Write(MetricsFormat::kOpenMetrics);
   EXPECT_THAT(text, HasSubstr("# TYPE pleat_events counter\n"));
@@ -142,12 +165,11 @@ TEST_F(Metrics, OfNoCollectionThereIsNothingButTheEnd) {
 }
 
 TEST_F(Metrics, OfLiveSetsAloneThereAreNoFamiliesOfFolders) {
-  const std::string text = WriteMetrics({}, MetricsFormat::kPrometheus, live_sets_);
+  const std::string text = WriteMetrics(live_sets_, MetricsFormat::kPrometheus);
   EXPECT_THAT(text, HasSubstr("pleat_members{"));
   EXPECT_THAT(text, Not(HasSubstr("pleat_open_groups")));
   EXPECT_THAT(text, Not(HasSubstr("pleat_users")));
-  EXPECT_THAT(WriteMetrics(collections_, MetricsFormat::kPrometheus),
-              Not(HasSubstr("pleat_members")));
+  EXPECT_THAT(WriteMetrics(folders_, MetricsFormat::kPrometheus), Not(HasSubstr("pleat_members")));
 }
 
 TEST_F(Metrics, AnEndIsCountedByItsCause) {
@@ -160,9 +182,7 @@ TEST_F(Metrics, AnEndIsCountedByItsCause) {
   engine->Advance(noon + 20s);
   readers.Remove("page", "nobody");
   engine->Advance(noon + 35s);
-  const LiveSetMetrics all[] = {
-      {.collection = "readers", .ledger = readers.ledger(), .sizes = readers.sizes()}};
-  const std::string text = WriteMetrics({}, MetricsFormat::kPrometheus, all);
+  const std::string text = WriteMetrics(ListCollections(*engine), MetricsFormat::kPrometheus);
   for (const char* line : {
            "pleat_events_total{collection=\"readers\",outcome=\"refreshed\"} 1\n",
            "pleat_changes_total{collection=\"readers\",cause=\"added\"} 2\n",
@@ -176,7 +196,7 @@ TEST_F(Metrics, AnEndIsCountedByItsCause) {
 }
 
 TEST_F(Metrics, OfPresencesAloneThereAreNoFamiliesOfOthers) {
-  const std::string text = WriteMetrics({}, MetricsFormat::kPrometheus, {}, presences_);
+  const std::string text = WriteMetrics(presences_, MetricsFormat::kPrometheus);
   EXPECT_THAT(text, HasSubstr("pleat_users{"));
   EXPECT_THAT(text, Not(HasSubstr("pleat_open_groups")));
   EXPECT_THAT(text, Not(HasSubstr("pleat_members")));
@@ -193,9 +213,7 @@ TEST_F(Metrics, AUserIsCountedWithConnectionsAndChanges) {
   engine->Advance(noon + 60s);
   visitors.Enter("page", "cy", "tab 4", noon + 61s);
   engine->Advance(noon + 62s);
-  const PresenceMetrics all[] = {
-      {.collection = "visitors", .ledger = visitors.ledger(), .sizes = visitors.sizes()}};
-  const std::string text = WriteMetrics({}, MetricsFormat::kPrometheus, {}, all);
+  const std::string text = WriteMetrics(ListCollections(*engine), MetricsFormat::kPrometheus);
   for (const char* line : {
            "pleat_events_total{collection=\"visitors\",outcome=\"joined\"} 3\n",
            "pleat_events_total{collection=\"visitors\",outcome=\"connected\"} 1\n",
@@ -226,11 +244,7 @@ TEST_F(Metrics, CountersTellOfWindowsIdsAndCheckpoints) {
   engine->Advance(noon + 72s);
   plays.Add("b", 1, noon + 61s);
   plays.Publish();
-  const CounterMetrics all[] = {{.collection = "plays",
-                                 .ledger = plays.ledger(),
-                                 .sizes = plays.sizes(),
-                                 .lag = plays.Eventual("a")->lag}};
-  const std::string text = WriteMetrics({}, MetricsFormat::kPrometheus, {}, {}, all);
+  const std::string text = WriteMetrics(ListCollections(*engine), MetricsFormat::kPrometheus);
   for (const char* line : {
            "pleat_events_total{collection=\"plays\",outcome=\"added\"} 3\n",
            "pleat_events_total{collection=\"plays\",outcome=\"duplicate\"} 1\n",
@@ -250,14 +264,13 @@ TEST_F(Metrics, CountersTellOfWindowsIdsAndCheckpoints) {
 }
 
 TEST_F(Metrics, OfCountersAloneThereAreNoFamiliesOfOthers) {
-  const std::string text = WriteMetrics({}, MetricsFormat::kPrometheus, {}, {}, counters_);
+  const std::string text = WriteMetrics(counters_, MetricsFormat::kPrometheus);
   EXPECT_THAT(text, HasSubstr("pleat_counters{"));
   EXPECT_THAT(text, Not(HasSubstr("pleat_open_groups")));
   EXPECT_THAT(text, Not(HasSubstr("pleat_emissions_gone")));
   EXPECT_THAT(text, Not(HasSubstr("pleat_series")));
   EXPECT_THAT(text, Not(HasSubstr("pleat_final_lag_seconds{collection=\"views\"}")));
-  EXPECT_THAT(WriteMetrics(collections_, MetricsFormat::kPrometheus),
-              Not(HasSubstr("pleat_counters")));
+  EXPECT_THAT(WriteMetrics(folders_, MetricsFormat::kPrometheus), Not(HasSubstr("pleat_counters")));
 }
 
 TEST_F(Metrics, DriversAndConsumersHaveTheLabelsOfTheCaller) {
@@ -289,7 +302,7 @@ TEST_F(Metrics, DriversAndConsumersHaveTheLabelsOfTheCaller) {
 }
 
 TEST_F(Metrics, WithoutDriversAndConsumersThereAreNoFamiliesOfThem) {
-  const std::string text = WriteMetrics(collections_, MetricsFormat::kPrometheus, live_sets_);
+  const std::string text = WriteMetrics(folders_, MetricsFormat::kPrometheus);
   EXPECT_THAT(text, Not(HasSubstr("pleat_driver")));
   EXPECT_THAT(text, Not(HasSubstr("pleat_consumer")));
 }
@@ -300,7 +313,7 @@ TEST(MetricsOfStateDirectories, TellWhetherSnapshotsAreTaken) {
        .state = {.taken = 7, .failed = 2, .bytes = 4096, .last = absl::ResourceExhaustedError("")},
        .newest = FromUnix(1'700'000'000s)},
       {.directory = "new"}};
-  const std::string text = WriteMetrics({}, MetricsFormat::kOpenMetrics, {}, {}, {}, directories);
+  const std::string text = WriteMetrics({}, MetricsFormat::kOpenMetrics, directories);
   for (const char* line : {
            "# TYPE pleat_snapshots counter\n",
            "pleat_snapshots_total{directory=\"/var/lib/orders\",result=\"taken\"} 7\n",

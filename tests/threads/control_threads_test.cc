@@ -109,7 +109,7 @@ class ControlThreads : public testing::Test {
     while (feeding_ > 0) {
       StringSink sink;
       EXPECT_TRUE(TakeSnapshot(*engine_, sink, {.compress = false}).ok());
-      EXPECT_FALSE(ListCollections(*engine_).folders.empty());
+      EXPECT_FALSE(ListCollections(*engine_).empty());
       std::vector<OpenGroup<Hits>> groups;
       ScanCursor cursor;
       folder_.Scan(cursor, 100, groups);

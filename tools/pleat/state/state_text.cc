@@ -52,11 +52,12 @@ std::string_view StateOf(const StateDirectoryReport& report, Owner owner) {
   return report.is_new() ? "new" : "ok";
 }
 
-// "fold" has groups, and so on.
+// What collections of a kind hold. Kinds of a program's own hold "items".
 std::string_view EntryOf(std::string_view kind) {
+  if (kind == "folder") return "open group";
   if (kind == "live_set") return "member";
   if (kind == "presence") return "user";
-  return kind == "rollup" ? "counter" : "open group";
+  return kind == "rollup" ? "counter" : "item";
 }
 
 uint64_t AllEntries(const SnapshotInfo& info) {
