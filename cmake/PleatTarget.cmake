@@ -96,6 +96,9 @@ function(pleat_library name)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL SHARED_LIBRARY)
     target_compile_definitions(${target} PUBLIC PLEAT_SHARED)  # see detail/export.h
+  else()
+    # So that a program can leave out what it does not call: -Wl,--gc-sections.
+    target_compile_options(${target} PRIVATE -ffunction-sections -fdata-sections)
   endif()
   if(NOT PROJECT_IS_TOP_LEVEL)
     # Warnings are for us to see, whatever the flags of the project around us.
