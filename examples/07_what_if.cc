@@ -10,10 +10,10 @@
 #include <queue>
 #include <string>
 
-#include <pleat/analysis.h>
 #include <pleat/engine.h>
 #include <pleat/folder.h>
 #include <pleat/metrics.h>
+#include <pleat/stats.h>
 
 using namespace std::chrono_literals;
 

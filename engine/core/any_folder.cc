@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/analysis.h>
+#include <pleat/stats.h>
 
 #include "engine/base/check.h"
 #include "engine/base/inside.h"

@@ -41,7 +41,6 @@
 #include <vector>
 
 #include <absl/functional/function_ref.h>
-#include <pleat/analysis.h>
 #include <pleat/outcome.h>
 #include <pleat/stats.h>
 #include <pleat/time.h>

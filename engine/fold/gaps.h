@@ -19,7 +19,7 @@
 #include <optional>
 #include <span>
 
-#include <pleat/analysis.h>
+#include <pleat/stats.h>
 #include <pleat/stored.h>
 #include <pleat/time.h>
 

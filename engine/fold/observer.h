@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include <pleat/analysis.h>
+#include <pleat/stats.h>
 #include <pleat/time.h>
 #include <pleat/untyped/any_folder.h>
 

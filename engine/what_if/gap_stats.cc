@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/analysis.h>
+#include <pleat/stats.h>
 
 #include "engine/base/check.h"
 

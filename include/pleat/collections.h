@@ -16,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/analysis.h>
 #include <pleat/detail/export.h>
 #include <pleat/engine.h>
 #include <pleat/stats.h>

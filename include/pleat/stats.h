@@ -244,6 +244,79 @@ using Histogram = BasicHistogram<2>;
 // For gaps in microseconds: the time between an event and the event of the same key before it.
 using GapHistogram = BasicHistogram<3>;
 
+// How a stream of events folds with one quiet period.
+struct WhatIfRow {
+  Duration quiet_period{0};
+
+  // The share of the events that fold; 0 if there are none.
+  double folding_ratio = 0;
+
+  // How many emissions there are, groups that are open at the end included; and how many a second,
+  // over the time from the first event to the last.
+  uint64_t emissions = 0;
+  double emissions_per_second = 0;
+
+  // From the event that opens a group to the instant at which the group closes. No event of the
+  // group waits longer. Its last event waits the quiet period, which is the least that folding can
+  // add.
+  Duration delay_p50{0};
+  Duration delay_p99{0};
+
+  // The most groups that are open at a time.
+  uint64_t open_peak = 0;
+
+  friend bool operator==(const WhatIfRow&, const WhatIfRow&) = default;
+};
+
+// How other quiet periods would have folded the events of a running collection. A gap is how far
+// engine time, when an event is folded, is past the latest stamp of its key.
+//
+// Limits of the answer:
+// - After some millions of events, one event in eight is counted, for eight. The ratio of a quiet
+//   period shorter than the one in use may then be off by another tenth of a percentage point.
+// - The gap of a key whose group has closed is known only while its last stamp is remembered, for
+//   measure.max_ghosts keys. For a quiet period longer than `known_to` the ratio is too low.
+// - Delays and open groups depend on the order of gaps, which a histogram does not tell. They were
+//   measured at the quiet period in use, and are scaled for others as if gaps came in no order.
+//   docs/quiet-period.md says how far off that is on real logs.
+// Plain data of 300 KB: keep it off small stacks. The statistics of two collections, or of two
+// processes, are added up with +=.
+// Thread safety: distinct objects are independent. One object is for one thread at a time.
+struct GapStats {
+  // The gaps in microseconds, of events whose key's last stamp was known.
+  GapHistogram gaps;
+
+  // All events that were measured. Those without a gap are the first of their key, or come after
+  // one that is forgotten.
+  uint64_t events = 0;
+
+  // Every gap shorter than this was seen.
+  Duration known_to = kForever;
+
+  // The smallest and the largest stamp of an event.
+  EngineTime first = kEndOfTime;
+  EngineTime last = kBeginningOfTime;
+
+  // The quiet period and the max wait in use.
+  Duration quiet_period{0};
+  Duration max_wait = kForever;
+
+  // Of groups that closed: microseconds from the opening to the latest stamp. Of emissions: how
+  // many events each holds. And the most groups that were open at a time.
+  Histogram spans;
+  Histogram fold_sizes;
+  uint64_t open_peak = 0;
+
+  // The effect that the quiet period `quiet` would have had. The ratio and the emissions per second
+  // are exact, up to the resolution of the histogram, if `max_wait` is kForever; the rest are
+  // estimates.
+  // Cost: microseconds.
+  // REQUIRES: both are above zero.
+  PLEAT_EXPORT WhatIfRow WhatIf(Duration quiet, Duration max_wait = kForever) const;
+
+  PLEAT_EXPORT GapStats& operator+=(const GapStats& other);
+};
+
 // What a driver, its consumers and its watchers have done so far: the answers of their stats().
 struct DriverStats {
   // Calls of Engine::Advance(); on event time, turns that looked at the watermark instead.

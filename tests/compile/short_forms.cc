@@ -1,9 +1,9 @@
 // What users may leave out, with every compiler: an include, the type of a list in braces, a
 // variable for a handle.
-#include <pleat/analysis.h>
 #include <pleat/folder.h>
 #include <pleat/live_set.h>
 #include <pleat/rollup.h>
+#include <pleat/stats.h>
 
 struct State {
   void Fold(const int&) noexcept {}

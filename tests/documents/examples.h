@@ -10,7 +10,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <pleat/analysis.h>
 #include <pleat/asio.h>
 #include <pleat/asio_driver.h>
 #include <pleat/asio_watcher.h>
@@ -23,6 +22,7 @@
 #include <pleat/metrics.h>
 #include <pleat/presence.h>
 #include <pleat/rollup.h>
+#include <pleat/stats.h>
 #include <pleat/trace.h>
 #include <pleat/wait_pop.h>
 

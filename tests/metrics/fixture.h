@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <pleat/analysis.h>
 #include <pleat/metrics.h>
+#include <pleat/stats.h>
 
 #include "engine/core/folder_core.h"
 #include "engine/core/live_set_core.h"

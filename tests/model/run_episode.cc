@@ -5,10 +5,10 @@
 #include <string_view>
 #include <utility>
 
-#include <pleat/analysis.h>
 #include <pleat/batch.h>
 #include <pleat/folder.h>
 #include <pleat/snapshot.h>
+#include <pleat/stats.h>
 
 #include "tests/model/agreement.h"
 #include "tests/model/chain.h"

@@ -17,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/analysis.h>
 #include <pleat/folder.h>
 #include <pleat/json.h>
 #include <pleat/live_set.h>
@@ -25,6 +24,7 @@
 #include <pleat/rollup.h>
 #include <pleat/rollup_values.h>
 #include <pleat/snapshot.h>
+#include <pleat/stats.h>
 
 #include "tests/support/bytes.h"
 #include "tests/support/check_whole.h"

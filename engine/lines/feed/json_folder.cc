@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/analysis.h>
 #include <pleat/drain.h>
 #include <pleat/json.h>
+#include <pleat/stats.h>
 #include <pleat/untyped/companion.h>
 
 #include "engine/base/lock.h"

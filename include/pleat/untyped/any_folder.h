@@ -21,13 +21,13 @@
 #include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
-#include <pleat/analysis.h>
 #include <pleat/batch.h>
 #include <pleat/detail/export.h>
 #include <pleat/emission.h>
 #include <pleat/engine.h>
 #include <pleat/options.h>
 #include <pleat/outcome.h>
+#include <pleat/stats.h>
 #include <pleat/time.h>
 #include <pleat/untyped/any_batch.h>
 #include <pleat/untyped/any_collection.h>
