@@ -25,6 +25,12 @@ if(PROJECT_IS_TOP_LEVEL)
               # Members left out of a designated initializer have a default; that is their point.
               -Wno-missing-field-initializers
               $<$<BOOL:${PLEAT_WERROR}>:-Werror>)
+  if(PLEAT_PRECOMPILED_HEADERS)
+    # So that a compiler cache can tell what a precompiled header holds.
+    target_compile_options(
+      pleat_developer INTERFACE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
+                                "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+  endif()
   if(PLEAT_SANITIZE)
     target_compile_options(
       pleat_developer INTERFACE -fsanitize=${PLEAT_SANITIZE} -fno-sanitize-recover=all

@@ -10,6 +10,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <pleat/analysis.h>
 #include <pleat/asio.h>
 #include <pleat/asio_driver.h>
 #include <pleat/asio_watcher.h>
@@ -22,7 +23,6 @@
 #include <pleat/metrics.h>
 #include <pleat/presence.h>
 #include <pleat/rollup.h>
-#include <pleat/stats.h>
 #include <pleat/trace.h>
 #include <pleat/wait_pop.h>
 
