@@ -1,6 +1,7 @@
 // Listing the collections of an engine. Each says its own options and statistics, so that nothing
 // here names a kind, and a program links those alone that it opens.
 #include <algorithm>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -25,7 +26,8 @@ std::vector<ListedCollection> ListCollections(Engine& engine) {
                       .statistics = collection->Statistics()});
     }
   });
-  std::ranges::stable_sort(list, {}, &ListedCollection::kind);
+  std::ranges::sort(list, {},
+                    [](const ListedCollection& each) { return std::tie(each.kind, each.name); });
   return list;
 }
 
