@@ -97,13 +97,13 @@ inline void ReadLines::Note(std::string_view text, LineResult::Kind kind) {
 void ReadLines::ReadPiece(std::string_view piece) {
   const bool indexed = piece.size() <= kLineBytesMax && reader_.Index(piece);
   while (!piece.empty()) {
-    const std::string_view with_newline = FirstLine(piece);
-    const std::string_view line = with_newline.substr(
-        0, with_newline.size() - static_cast<size_t>(with_newline.back() == '\n'));
+    const size_t newline = piece.find('\n');
+    const std::string_view line = piece.substr(0, newline);
     const LineResult::Kind kind =
         indexed ? reader_.ReadNext(line, batch_) : reader_.Read(line, batch_);
     Note(line, kind);
-    piece.remove_prefix(with_newline.size());
+    if (newline == std::string_view::npos) return;
+    piece.remove_prefix(newline + 1);
   }
 }
 
