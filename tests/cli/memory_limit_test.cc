@@ -19,7 +19,7 @@
 namespace pleat::cli {
 namespace {
 
-std::string Event(int64_t seconds, const std::string& key, size_t bytes) {
+std::string EventOfBytes(int64_t seconds, const std::string& key, size_t bytes) {
   return "{\"k\":\"" + key + "\",\"t\":" + std::to_string(seconds) + ",\"v\":\"" +
          std::string(bytes, 'x') + "\"}\n";
 }
@@ -42,7 +42,7 @@ FoldResult FoldAllWays(const std::string& options, const std::string& input) {
 
 TEST(MemoryLimit, WhatWaitsToBeWrittenTakesNoRoom) {
   std::string input;
-  for (int i = 0; i < 3'000; ++i) input += Event(i * 10, "k" + std::to_string(i), 10'000);
+  for (int i = 0; i < 3'000; ++i) input += EventOfBytes(i * 10, "k" + std::to_string(i), 10'000);
   for (const std::string bytes : {"1Mi", "15000"}) {  // the latter has room for a single one
     const FoldResult r = FoldAllWays("--quiet 5s --raw 1 --max-memory " + bytes, input);
     EXPECT_EQ(r.code, 0) << r.err;
@@ -54,7 +54,8 @@ TEST(MemoryLimit, WhatWaitsToBeWrittenTakesNoRoom) {
 TEST(MemoryLimit, TheSameIsRefusedHoweverTheInputComes) {
   std::string input;
   for (int i = 0; i < 20'000; ++i) {
-    input += Event(i / 100, std::to_string(i * 7919 % 1'601), static_cast<size_t>(i * 31 % 997));
+    input +=
+        EventOfBytes(i / 100, std::to_string(i * 7919 % 1'601), static_cast<size_t>(i * 31 % 997));
   }
   for (const std::string quiet : {"10s", "adaptive:5s..10s"}) {
     const FoldResult r = FoldAllWays("--quiet " + quiet + " --raw 10 --max-memory 200000", input);
@@ -66,7 +67,7 @@ TEST(MemoryLimit, TheSameIsRefusedHoweverTheInputComes) {
 
 TEST(MemoryLimit, TheEventThatNeedsTheRoomTakesIt) {
   std::string input;
-  for (int i = 0; i < 100; ++i) input += Event(i, "a", 10'000);
+  for (int i = 0; i < 100; ++i) input += EventOfBytes(i, "a", 10'000);
   for (const std::string bytes : {"200000", "20000", "100"}) {
     const FoldResult r =
         FoldAllWays("--quiet 1h --raw 1000 --max-memory " + bytes + " --on-limit emit", input);
@@ -79,8 +80,8 @@ TEST(MemoryLimit, TheEventThatNeedsTheRoomTakesIt) {
 TEST(MemoryLimit, TheOneThatWasMetIsNamed) {
   // Two of three groups, and three fifths of the memory, are taken when it has no room for the
   // third.
-  const std::string input = Event(0, "a", 0) + Event(0, std::string(60'000, 'b'), 0) +
-                            Event(0, std::string(60'000, 'c'), 0);
+  const std::string input = EventOfBytes(0, "a", 0) + EventOfBytes(0, std::string(60'000, 'b'), 0) +
+                            EventOfBytes(0, std::string(60'000, 'c'), 0);
   const std::string both = kByTime + "--quiet 1h --max-groups 3 --max-memory 100000";
   const FoldResult memory = Fold(both, input);
   EXPECT_EQ(memory.code, 1);
@@ -88,8 +89,9 @@ TEST(MemoryLimit, TheOneThatWasMetIsNamed) {
       memory.err,
       "<stdin>:3: event refused: --max-memory 100000 reached; further refusals are counted, not "
       "shown\n");
-  const FoldResult groups = Fold(both, Event(0, std::string(60'000, 'b'), 0) + Event(0, "a", 0) +
-                                           Event(0, "c", 0) + Event(0, "d", 0));
+  const FoldResult groups =
+      Fold(both, EventOfBytes(0, std::string(60'000, 'b'), 0) + EventOfBytes(0, "a", 0) +
+                     EventOfBytes(0, "c", 0) + EventOfBytes(0, "d", 0));
   EXPECT_EQ(groups.err,
             "<stdin>:4: event refused: --max-groups 3 reached; further refusals are counted, not "
             "shown\n");
@@ -107,7 +109,7 @@ TEST(MemoryLimit, LongLinesThatCloseSoonTakeLittle) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer takes all the addresses there are";
   TemporaryDirectory dir;
   std::string input;
-  for (int i = 0; i < 50; ++i) input += Event(i * 10, std::to_string(i), 1'000'000);
+  for (int i = 0; i < 50; ++i) input += EventOfBytes(i * 10, std::to_string(i), 1'000'000);
   const std::string path = dir.Write("in", input);
   for (const std::string threads : {"1", "2"}) {
     const Finished r =
@@ -121,7 +123,7 @@ TEST(MemoryLimit, LongLinesThatCloseAtOnceTakeLittleMoreThanTheirGroups) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer takes all the addresses there are";
   TemporaryDirectory dir;
   std::string input;
-  for (int i = 0; i < 50; ++i) input += Event(0, std::to_string(i), 1'000'000);
+  for (int i = 0; i < 50; ++i) input += EventOfBytes(0, std::to_string(i), 1'000'000);
   const std::string path = dir.Write("in", input);
   const Finished r =
       RunWithin("130000", "--output " + (dir / "out") + " --open " + (dir / "open") + " " + path);

@@ -232,14 +232,14 @@ TEST_F(Features, LimitOnBytesRefuses) {
 }
 
 // Owns nothing, so an open group of it never needs room.
-struct Count {
+struct TickCount {
   int64_t count = 0;
   void Fold(const Tick&) noexcept { ++count; }
 };
 
 TEST_F(Features, LimitOnBytesRefusesNothingThatNeedsNoBytes) {
   auto engine = *Engine::Open({.partitions = 1});
-  Folder<Tick, Count> folder(
+  Folder<Tick, TickCount> folder(
       *engine, "f", {.quiet_period = 10s, .max_wait = kForever, .limits = {.max_bytes = kMiB}});
   int groups = 0;
   while (groups < 2000 && folder.Fold(LongKey(groups), {1}, kT0) == FoldOutcome::kOpened) ++groups;
@@ -250,15 +250,15 @@ TEST_F(Features, LimitOnBytesRefusesNothingThatNeedsNoBytes) {
 }
 
 TEST_F(Features, LimitOnBytesRefusesNewIds) {
-  FoldRules<Tick, Count> rules;
+  FoldRules<Tick, TickCount> rules;
   rules.id = [](const Tick& tick) { return tick.marks.id; };
   auto engine = *Engine::Open({.partitions = 1});
-  Folder<Tick, Count> folder(*engine, "f",
-                             {.quiet_period = 1h,
-                              .max_wait = kForever,
-                              .late = {.allowed_lateness = 1min},
-                              .limits = {.max_bytes = kMiB}},
-                             std::move(rules));
+  Folder<Tick, TickCount> folder(*engine, "f",
+                                 {.quiet_period = 1h,
+                                  .max_wait = kForever,
+                                  .late = {.allowed_lateness = 1min},
+                                  .limits = {.max_bytes = kMiB}},
+                                 std::move(rules));
   size_t ids = 0;
   const auto fold = [&](size_t id, Duration after) {
     const std::string name = LongKey(static_cast<int>(id));
