@@ -1,12 +1,13 @@
 // Deadlines finds the entries that are due, exactly and in order. A deadline that moves later costs
 // nothing at all.
 //
-// Deadlines orders time slots, not entries. A slot covers 1/4096 of an entry's usual life and holds
-// the numbers of the entries armed in it, unsorted. Such a number is a *reference*. An entry keeps
-// its own deadline; whoever moves the deadline later writes it there and nowhere else. When a
-// slot's time comes, each of its entries is asked for its deadline. Entries due later move to their
-// new slot; the others are sorted into a *run*, which gives the exact order by (due, order). An
-// entry armed in a slot whose time has come already goes to a small heap beside the run.
+// Deadlines orders slots of time, not entries (TimeSlots). A slot covers 1/4096 of an entry's usual
+// life and holds the numbers of the entries armed in it, unsorted (ReferenceLists). Such a number is
+// a *reference*. An entry keeps its own deadline; whoever moves the deadline later writes it there
+// and nowhere else. When a slot's time comes, each of its entries is asked for its deadline. Entries
+// due later move to their new slot; the others are sorted into a *run*, which gives the exact order
+// by (due, order). An entry armed in a slot whose time has come already goes to a small heap beside
+// the run.
 //
 // A run is short, however many entries are due within one slot, because an entry takes 24 bytes
 // there, and 4 as a reference. Of a slot with very many only the earliest make the run. The others
@@ -30,7 +31,6 @@
 //     reference is dropped; its owner is told. (ExpiringTable does that, and moves deadlines
 //     earlier as well.)
 //
-// The order of slots is a Boost.Intrusive set; references lie in a slab of cache-line chunks.
 // (After the timing wheels of Varghese and Lauck, 1987, with a tree of slots in place of the
 // wheel.)
 #pragma once
@@ -38,18 +38,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
-#include <boost/intrusive/set.hpp>
 #include <pleat/time.h>
 
 #include "engine/base/budget.h"
 #include "engine/base/check.h"
 #include "engine/base/prefetch.h"
-#include "engine/table/slab.h"
+#include "engine/table/reference_lists.h"
+#include "engine/table/time_slots.h"
 
 namespace pleat::inline v0_1 {
 
@@ -83,7 +81,6 @@ class Deadlines {
   // `usual_life`: how far ahead deadlines usually lie when they are armed. `run_most`: how long a run
   // may become, at least 28; for tests.
   Deadlines(PagePool& pool, Duration usual_life, size_t run_most = kRunMost);
-  ~Deadlines();
   Deadlines(const Deadlines&) = delete;
   Deadlines& operator=(const Deadlines&) = delete;
 
@@ -93,8 +90,8 @@ class Deadlines {
   // Notes that the entry is due at `due`. O(1), but O(log slots) for the first one of a slot.
   void Arm(uint32_t number, EngineTime due, uint64_t order) {
     PLEAT_DCHECK(due >= kBeginningOfTime);
-    const uint64_t index = IndexOf(due);
-    Slot* const slot = Known(index);
+    const uint64_t index = slots_.IndexOf(due);
+    Slot* const slot = slots_.Guess(index);
     const bool fits = slot != nullptr && slot->index == index && slot->head_size < Chunk::kRefs;
     if (!fits || index < surfaced_) [[unlikely]]
       return ArmSlowly(number, due, order);
@@ -112,7 +109,7 @@ class Deadlines {
   EngineTime NextDue() const noexcept;
 
   bool empty() const noexcept {
-    return run_.empty() && heap_.empty() && slots_.empty() && loading_ == nullptr;
+    return run_.empty() && heap_.empty() && slots_.empty() && loading_.empty();
   }
 
   // Finds the next entry due by `now`, earliest first. Each reference looked at takes one from
@@ -126,7 +123,7 @@ class Deadlines {
   template <class Ask>
   Found Next(EngineTime now, Budget& budget, const Ask& ask, Due& found) {
     // Most come from a run that is right as it is: all slots begin behind it.
-    if (!run_.empty() && heap_.empty() && loading_ == nullptr && run_version_ == ask.Version()) {
+    if (!run_.empty() && heap_.empty() && loading_.empty() && run_version_ == ask.Version()) {
       if (run_.back().ripe > now) return Found::kNothing;
       if (budget.spent()) return Found::kOutOfBudget;
       budget.Take();
@@ -154,10 +151,10 @@ class Deadlines {
   template <class Ask>
   std::span<const Due> Run(EngineTime now, size_t max, Budget& budget, const Ask& ask) {
     while (run_.empty() && heap_.empty()) {
-      if (loading_ == nullptr && !SurfaceSlot(now)) return {};
+      if (loading_.empty() && !SurfaceSlot(now)) return {};
       if (!Load(budget, ask)) return {};
     }
-    if (!heap_.empty() || loading_ != nullptr || run_version_ != ask.Version()) return {};
+    if (!heap_.empty() || !loading_.empty() || run_version_ != ask.Version()) return {};
     if (budget.spent()) return {};
     const size_t end = run_.size();
     const size_t most = std::min({max, budget.left(), end});
@@ -192,9 +189,12 @@ class Deadlines {
   // O(references).
   template <class Visit>
   void ForEachReference(const Visit& visit) const {
-    for (const Slot& slot : slots_) VisitChunks(slot.head, slot.head_size, slot.min_due, visit);
-    for (const Part& part : parts_) VisitChunks(part.head, part.head_size, part.after.ripe, visit);
-    VisitChunks(loading_, loading_size_, loading_from_, visit);
+    const auto visit_list = [&](const ReferenceLists::List& list, EngineTime from) {
+      references_.ForEach(list, [&](uint32_t number) { visit(number, from); });
+    };
+    for (const Slot& slot : slots_) visit_list(slot, slot.min_due);
+    for (const Part& part : parts_) visit_list(part, part.after.ripe);
+    visit_list(loading_, loading_from_);
     for (const Due& due : run_) visit(due.number, due.ripe);
     for (const Due& due : heap_) {
       if (!due.is_filed()) visit(due.number, due.ripe);
@@ -214,57 +214,22 @@ class Deadlines {
   void CheckWhole() const;
 
  private:
-  // One cache line of references.
-  struct Chunk {
-    static constexpr size_t kRefs = 14;
-    uint32_t number;  // in `chunks_`
-    uint32_t next;    // kNoChunk: none
-    uint32_t refs[kRefs];
-  };
-  static_assert(sizeof(Chunk) == 64);
-  static constexpr uint32_t kNoChunk = UINT32_MAX;
-
-  struct References {
-    Chunk* head = nullptr;  // only the head chunk may be partly filled
-    size_t head_size = 0;
-  };
-  struct Slot : boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>>, References {
-    uint64_t index;
-    EngineTime min_due;  // of what was armed here, as it was then
-  };
-  struct Part : References {
+  using Chunk = ReferenceLists::Chunk;
+  using Slot = TimeSlots::Slot;
+  struct Part : ReferenceLists::List {
     Due after{};  // nothing in the part comes before this
   };
-  struct SlotIndex {
-    using type = uint64_t;
-    type operator()(const Slot& slot) const { return slot.index; }
-  };
-  using Slots = boost::intrusive::set<Slot, boost::intrusive::key_of_value<SlotIndex>,
-                                      boost::intrusive::constant_time_size<false>>;
 
   static constexpr size_t kSweepFrom = 64;
   static constexpr size_t kStalePerChunk = Chunk::kRefs / 7;
   static constexpr size_t kSweepChunks = 2;
   static constexpr size_t kHeapSweepFrom = 1024;
   static constexpr uint64_t kMixed = UINT64_MAX;
-  static constexpr size_t kKept = 4096;      // of room in the run and the heap
-  static constexpr size_t kKnownMax = 8192;  // twice the slots of a usual life
-
-  uint64_t IndexOf(EngineTime t) const noexcept {
-    return static_cast<uint64_t>((t - kBeginningOfTime).count()) >> shift_;
-  }
-  EngineTime StartOf(const Slot& slot) const noexcept {
-    return kBeginningOfTime + Duration{static_cast<int64_t>(slot.index << shift_)};
-  }
+  static constexpr size_t kKept = 4096;  // of room in the run and the heap
 
   // Nearly; only the head of a slot or a part may be partly filled.
-  size_t full_chunks() const noexcept { return chunk_count_ - slot_count_; }
+  size_t full_chunks() const noexcept { return references_.chunks() - slots_.size(); }
   void ArmSlowly(uint32_t number, EngineTime due, uint64_t order);
-  Slot& SlotAt(uint64_t index);
-  Slot*& Known(uint64_t index) noexcept { return known_[index & (known_.size() - 1)]; }
-  void Know(Slot& slot);
-  void KnowSlots(size_t size);
-  void Push(References& references, uint32_t number);
   void PushHeap(const Due& due);
   const Due* First() const noexcept;
   Due PopFirst() { return FirstIsInRun() ? PopRun() : PopHeap(); }
@@ -288,25 +253,6 @@ class Deadlines {
   void RebuildHeap();
   bool SurfaceSlot(EngineTime limit);
   void SurfacePart();
-  Chunk* NewChunk(Chunk* next);
-  const Chunk* After(const Chunk& chunk) const noexcept {
-    return chunk.next == kNoChunk ? nullptr
-                                  : reinterpret_cast<const Chunk*>(chunks_.hot(chunk.next));
-  }
-  Chunk* After(const Chunk& chunk) noexcept {
-    return const_cast<Chunk*>(std::as_const(*this).After(chunk));
-  }
-  // Gives the chunk behind it.
-  Chunk* FreeChunk(const Chunk& chunk) noexcept;
-  Slot& NewSlot(uint64_t index);
-  void FreeSlot(Slot& slot) noexcept;
-
-  template <class Visit>
-  void VisitChunks(const Chunk* chunk, size_t refs, EngineTime from, const Visit& visit) const {
-    for (; chunk != nullptr; chunk = After(*chunk), refs = Chunk::kRefs) {
-      for (size_t i = 0; i < refs; ++i) visit(chunk->refs[i], from);
-    }
-  }
 
   template <class Ask>
   void DropStale(uint32_t number, const Ask& ask) {
@@ -319,12 +265,12 @@ class Deadlines {
   template <class Ask>
   Found Settle(EngineTime now, Budget& budget, const Ask& ask) {
     for (;;) {
-      if (loading_ != nullptr && !Load(budget, ask)) return Found::kOutOfBudget;
+      if (!loading_.empty() && !Load(budget, ask)) return Found::kOutOfBudget;
       const Due* const first = First();
       if (SurfaceSlot(first == nullptr ? now : std::min(now, first->ripe))) continue;
       if (first == nullptr || first->ripe > now) return Found::kNothing;
       if (budget.spent()) return Found::kOutOfBudget;
-      PLEAT_DCHECK(slots_.empty() || StartOf(*slots_.begin()) > first->ripe);
+      PLEAT_DCHECK(slots_.empty() || slots_.StartOf(*slots_.begin()) > first->ripe);
       const bool in_run = !run_.empty() && first == &run_.back();
       if (first->is_filed() || (in_run && run_version_ == ask.Version())) return Found::kDue;
       const bool counts = ask.Counts(first->number);
@@ -344,21 +290,22 @@ class Deadlines {
     if (run_.empty()) run_version_ = ask.Version();
     if (run_version_ != ask.Version()) run_version_ = kMixed;
     Budget of_parts;
-    while (loading_ != nullptr) {
+    while (!loading_.empty()) {
       if (budget.spent()) return false;
       Budget& looks = loads_part_ ? of_parts : budget;
-      if (prefetched_ == nullptr) PrefetchEntries(loading_, loading_size_, ask);
-      if (prefetched_ == loading_) PrefetchEntries(After(*loading_), Chunk::kRefs, ask);
-      while (loading_size_ > 0) {
+      Chunk& chunk = *loading_.head;
+      if (prefetched_ == nullptr) PrefetchEntries(&chunk, loading_.head_size, ask);
+      if (prefetched_ == &chunk) PrefetchEntries(references_.After(chunk), Chunk::kRefs, ask);
+      while (loading_.head_size > 0) {
         if (looks.left() == 0) return false;
         looks.Take();
-        const uint32_t number = loading_->refs[--loading_size_];
+        const uint32_t number = chunk.refs[--loading_.head_size];
         if (!ask.Counts(number)) {
           DropStale(number, ask);
           continue;
         }
         const Answer answer = ask(number);
-        if (IndexOf(answer.due) >= surfaced_) {
+        if (slots_.IndexOf(answer.due) >= surfaced_) {
           Arm(number, answer.due, answer.order);
         } else {
           PLEAT_DCHECK(answer.due >= loading_from_);
@@ -370,9 +317,8 @@ class Deadlines {
         }
       }
       if (loads_part_) budget.Take();
-      loading_ = FreeChunk(*loading_);
-      loading_size_ = Chunk::kRefs;
-      if (loading_ == nullptr || run_.size() > run_full_) TendParts();
+      references_.DropHead(loading_);
+      if (loading_.empty() || run_.size() > run_full_) TendParts();
     }
     prefetched_ = nullptr;
     SortRun();
@@ -384,25 +330,23 @@ class Deadlines {
     prefetched_ = chunk;
     if (chunk == nullptr) return;
     for (size_t i = refs; i-- > 0;) ask.Prefetch(chunk->refs[i]);
-    if (chunk->next != kNoChunk) Prefetch(chunks_.hot(chunk->next));
+    if (const Chunk* const after = references_.After(*chunk)) Prefetch(after);
   }
 
   // Looks at the next chunks after the sweep's place, around all slots, and drops what is stale.
   template <class Ask>
   void Sweep(const Ask& ask) {
-    auto it = slots_.lower_bound(sweep_index_);
-    if (it == slots_.end()) it = slots_.begin();
-    if (it == slots_.end()) return;
-    Slot& slot = *it;
+    if (slots_.empty()) return;
+    Slot& slot = slots_.FirstFrom(sweep_index_);
     if (slot.index != sweep_index_ || sweep_chunk_ == nullptr) sweep_chunk_ = slot.head;
     sweep_index_ = slot.index;
     for (size_t n = 0; n < kSweepChunks && sweep_chunk_ != nullptr; ++n) {
       Chunk* chunk = sweep_chunk_;
-      sweep_chunk_ = After(*chunk);
+      sweep_chunk_ = references_.After(*chunk);
       SweepChunk(slot, *chunk, ask);
     }
     if (sweep_chunk_ == nullptr) ++sweep_index_;
-    if (slot.head == nullptr) FreeSlot(slot);
+    if (slot.empty()) slots_.Free(slot);
   }
 
   // The heap is small as a rule. Where it is not, because everything is due within one slot, its
@@ -431,18 +375,12 @@ class Deadlines {
       chunk.refs[i] = head->refs[--slot.head_size];
       if (slot.head_size > 0) continue;
       const bool was_this = head == &chunk;
-      slot.head = FreeChunk(*head);
-      slot.head_size = slot.head == nullptr ? 0 : Chunk::kRefs;
+      references_.DropHead(slot);
       if (was_this) return;
     }
   }
 
-  int shift_;  // log2 of the slot width in microseconds
-  Slots slots_;
-  // Slots by the low bits of their index, so that an arm need not search the tree: what it finds
-  // here is either the slot or another one. As large as there are slots, up to kKnownMax.
-  std::vector<Slot*> known_;
-  size_t slot_count_ = 0;
+  TimeSlots slots_;
   uint64_t surfaced_ = 0;    // slots below this index were surfaced; arms there go to the heap
   std::vector<Due> run_;     // of the slot surfaced last; sorted, earliest at the back
   std::vector<Part> parts_;  // what comes behind that in this slot; earliest at the back
@@ -450,18 +388,14 @@ class Deadlines {
   uint64_t run_version_ = kMixed;  // of all the answers that made the run
   std::vector<Due> heap_;          // earliest at the front
   size_t heap_sweep_at_ = kHeapSweepFrom;
-  Chunk* loading_ = nullptr;  // what is left of the slot, or the part, being surfaced
-  size_t loading_size_ = 0;
-  bool loads_part_ = false;      // it is a part
-  EngineTime loading_from_{};    // where that begins
-  Chunk* prefetched_ = nullptr;  // the last chunk whose entries were; null: none yet
+  ReferenceLists::List loading_;  // what is left of the slot, or the part, being surfaced
+  bool loads_part_ = false;       // it is a part
+  EngineTime loading_from_{};     // where that begins
+  Chunk* prefetched_ = nullptr;   // the last chunk whose entries were; null: none yet
   size_t stale_ = 0;
   uint64_t sweep_index_ = 0;
   Chunk* sweep_chunk_ = nullptr;  // of the slot sweep_index_; null: start over
-  Slab<> chunks_;
-  size_t chunk_count_ = 0;  // that are in use
-  std::vector<Slot*> free_slots_;
-  std::vector<std::unique_ptr<Slot[]>> slot_blocks_;
+  ReferenceLists references_;
 };
 
 }  // namespace pleat::inline v0_1

@@ -125,7 +125,7 @@ TEST(Tree, HasNoFileAboveSixHundredLines) {
 // A class that has more than it may is to be split. Those named here have more, and may only lose some:
 // a figure that has become smaller is to be written down, and 20 are none to be named.
 TEST(Tree, NoClassHasOverTwentyDataMembers) {
-  const std::map<std::string, int> larger = {{"Deadlines", 23}, {"GroupTable", 30}};
+  const std::map<std::string, int> larger = {{"GroupTable", 30}};
   std::map<std::string, int> found;
   for (const SourceFile& file : SourceFiles()) {
     if (file.path.starts_with("tests/") || file.path.starts_with("bench/")) continue;
