@@ -39,7 +39,7 @@ bool Admission::IsLate(const Turn& turn) const noexcept {
 // ahead would else hold the key's group open until that time comes, however many events follow.
 bool Admission::IsTooOld(const Turn& turn) const noexcept {
   return turn.number != GroupTable::kNone && on_arrival_ &&
-         groups_.at(turn.number).opened - turn.event.at > groups_.max_wait();
+         groups_.at(turn.number).opened - turn.event.at > groups_.clock().max_wait();
 }
 
 // An event that is not folded because it is late. Groups that are due close before a correction,

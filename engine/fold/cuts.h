@@ -63,7 +63,7 @@ class Cuts {
   // The group's next instant is the first behind `t`.
   void PassTo(uint32_t number, EngineTime t) {
     GroupTable::Group& group = groups_.Change(number);
-    GroupTable::ExtraOf(group).next_partial = groups_.GridAfter(group, t);
+    GroupTable::ExtraOf(group).next_partial = groups_.clock().GridAfter(group, t);
   }
 
   // There are no instants any more: the group has been overtaken.

@@ -16,7 +16,7 @@ bool IsPlain(const FolderOptions& options, const StateOps& ops, bool has_extra) 
 // Whether what opens a group is its first event, and not the memory, the observer, the trace or Extra.
 bool OpensPlainly(const FolderOptions& options, const StateOps& ops) {
   return options.late.allowed_lateness == kForever && !ops.has_ids &&
-         !GroupTable::NeedsExtra(options, ops) && !Memory::IsNeeded(options, ops) &&
+         !GroupClock::NeedsExtra(options, ops) && !Memory::IsNeeded(options, ops) &&
          !FoldObserver::IsNeeded(options) && options.measure.max_trace == 0;
 }
 
@@ -37,7 +37,7 @@ size_t PlainBelow(const FolderOptions& options, const StateOps& ops, bool has_ex
 FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const Setting& setting,
                    uint32_t partition, const Outbox::Listeners& listeners)
     : OutboxBook(pool, OutboxOptionsOf(options), partition, listeners),
-      plain_below_(PlainBelow(options, setting.ops, GroupTable::NeedsExtra(options, setting.ops))),
+      plain_below_(PlainBelow(options, setting.ops, GroupClock::NeedsExtra(options, setting.ops))),
       max_events_low_(static_cast<uint32_t>(options.max_events)),
       on_arrival_(setting.on_arrival),
       opens_plainly_(OpensPlainly(options, setting.ops)),
@@ -186,8 +186,8 @@ void FoldBook::SetOptions(const FolderOptions& options, const Instant& at) {
   emitter_.CloseAllDue(at);
   Budget all;
   outbox_.ExpireLeases(at, all);
-  const GroupTable::Periods before = groups_.periods();
-  const bool other_periods = GroupTable::PeriodsOf(options) != before;
+  const GroupClock::Periods before = groups_.clock().periods();
+  const bool other_periods = GroupClock::PeriodsOf(options) != before;
   if (other_periods) SetPeriods(options);
   const bool lower_caps = end_rules_.Lowers(options);
   end_rules_.SetCaps(options);
@@ -212,8 +212,8 @@ void FoldBook::SetPeriods(const FolderOptions& options) {
     if (ready.by_event) groups_.Decide(ready.entry);
   });
   groups_.DecideOvertaken();
-  groups_.SetPeriods(GroupTable::PeriodsOf(options));
-  if (observer_ != nullptr) observer_->SetQuietPeriod(groups_.quiet_period());
+  groups_.SetPeriods(GroupClock::PeriodsOf(options));
+  if (observer_ != nullptr) observer_->SetQuietPeriod(groups_.clock().quiet_period());
 }
 
 void FoldBook::SetLimits(const LimitOptions& limits) {

@@ -269,8 +269,8 @@ class FoldBook final : public OutboxBook {
   // The low half of the count tells whether the cap on events is near, but for one fold in four
   // billion; the slow path looks at the rest.
   const uint32_t count = group.count + 1;
-  if (groups_.IsPlainDue(group, due_by) || event.at < group.opened || count == max_events_low_ ||
-      count == 0) [[unlikely]]
+  if (groups_.clock().IsPlainDue(group, due_by) || event.at < group.opened ||
+      count == max_events_low_ || count == 0) [[unlikely]]
     return false;
   latest_.Reach(at.now);
   ++ledger_.events;

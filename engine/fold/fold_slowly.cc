@@ -88,10 +88,10 @@ void FoldBook::Join(const Turn& turn) {
 // `edge`, so that the group closes by time as soon as it can: behind the partial of that instant, which
 // a stamp ahead of time has passed already.
 EngineTime FoldBook::ClosingTimeOf(const Group& group, EngineTime stated, EngineTime edge) const {
-  const EngineTime by_folder = groups_.ClosingTimeFor(group.opened);
+  const EngineTime by_folder = groups_.clock().ClosingTimeFor(group.opened);
   if (stated == kNever) return by_folder;
   const bool has_partial = edge > std::max(latest_.now(), group.opened) &&
-                           groups_.GridAfter(group, edge - Duration{1}) == edge;
+                           groups_.clock().GridAfter(group, edge - Duration{1}) == edge;
   if (has_partial) edge += Duration{1};
   return std::min(by_folder, std::max(stated, edge));
 }
@@ -102,10 +102,10 @@ void FoldBook::MoveQuietDue(const Turn& turn, Duration gap) {
   Extra& extra = GroupTable::ExtraOf(groups_.ChangeKept(turn.number));
   const QuietLearner::Answer learned =
       observer_ != nullptr ? observer_->AskToFold(turn.marks, gap, extra.memo())
-                           : QuietLearner::Answer{groups_.quiet_period(), extra.memo()};
+                           : QuietLearner::Answer{groups_.clock().quiet_period(), extra.memo()};
   extra.set_memo(learned.memo);
   const Duration quiet = QuietPeriodOf(turn.marks, learned.quiet);
-  extra.quiet_due = std::max(extra.quiet_due, GroupTable::After(turn.event.at, quiet));
+  extra.quiet_due = std::max(extra.quiet_due, GroupClock::After(turn.event.at, quiet));
   extra.changed = true;
 }
 
@@ -124,7 +124,7 @@ void FoldBook::MakeWay(const Turn& turn) {
 // What OpenGroup() does then, without asking whether there is more to do.
 bool FoldBook::OpenPlainly(const EventRef& event, const Instant& at) {
   const EngineTime now = latest_.TimeOf(at.now);
-  const EngineTime due = groups_.DueOfNew(event.at);
+  const EngineTime due = groups_.clock().DueOfNew(event.at);
   if (ledger_.open >= max_groups_ || !room_.Fits(groups_.BytesOfNew(event.key)) ||
       outbox_.refuses() || due <= now) [[unlikely]]
     return false;
@@ -166,14 +166,14 @@ void FoldBook::OpenGroup(const Turn& turn) {
 }
 
 QuietLearner::Answer FoldBook::AskToOpen(const Turn& turn) {
-  if (observer_ == nullptr) return {.quiet = groups_.quiet_period(), .memo = {}};
+  if (observer_ == nullptr) return {.quiet = groups_.clock().quiet_period(), .memo = {}};
   return observer_->AskToOpen(turn.marks, turn.event.key, turn.due_by);
 }
 
 void FoldBook::FillExtra(const Turn& turn, uint32_t number, const QuietLearner::Answer& learned) {
   const Duration quiet = QuietPeriodOf(turn.marks, learned.quiet);
-  Extra extra{.quiet_due = GroupTable::After(turn.event.at, quiet),
-              .next_partial = groups_.GridAfter(groups_.at(number), turn.due_by),
+  Extra extra{.quiet_due = GroupClock::After(turn.event.at, quiet),
+              .next_partial = groups_.clock().GridAfter(groups_.at(number), turn.due_by),
               .corrects = GroupTable::kNothing,
               .revision = 0,
               .kind = Kind::kGroup,

@@ -1,7 +1,6 @@
 #include "engine/fold/group_table.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <new>
 #include <type_traits>
@@ -19,8 +18,8 @@ constexpr size_t RoundUp(size_t size, size_t to) { return (size + to - 1) / to *
 // cache line.
 size_t StateOffset(const FolderOptions& options, const StateOps& ops) {
   size_t head = sizeof(GroupTable::Group);
-  if (GroupTable::NeedsExtra(options, ops)) head += sizeof(GroupTable::Extra);
-  if (GroupTable::NeedsClosingTime(options, ops)) head += sizeof(EngineTime);
+  if (GroupClock::NeedsExtra(options, ops)) head += sizeof(GroupTable::Extra);
+  if (GroupClock::NeedsClosingTime(options, ops)) head += sizeof(EngineTime);
   return RoundUp(head, ops.align);
 }
 size_t StrideFor(const FolderOptions& options, const StateOps& ops) {
@@ -32,14 +31,6 @@ size_t StrideFor(const FolderOptions& options, const StateOps& ops) {
 // index (9, between splits 7 to 15); while it waits to be popped, a place in the queue. The larger
 // of the two is counted from the beginning, so that closing never takes a folder over its limit.
 constexpr size_t kPlaceBytes = std::max<size_t>(14, sizeof(Ready));
-
-// How far ahead instants usually lie that quiet period and max wait do not give. Of closing times that
-// others give nothing is known: a day.
-Duration OtherLife(const FolderOptions& options, const StateOps& ops) {
-  const bool others = ops.has_close_at || ops.closing_time != nullptr || options.closing.settable;
-  return std::min(
-      {options.partial_every, options.closing.every, others ? std::chrono::hours(24) : kForever});
-}
 
 // Without a long key and the bytes that the state owns.
 size_t EntryBytes(const FolderOptions& options, const StateOps& ops, size_t cold) {
@@ -53,38 +44,18 @@ void GroupTable::FailHeapBytes() noexcept {
 }
 
 GroupTable::GroupTable(PagePool& pool, const FolderOptions& options, const StateOps& ops)
-    : quiet_period_(PeriodsOf(options).quiet),
-      max_wait_(PeriodsOf(options).hold),
-      quiet_end_(After(kEndOfTime, quiet_period_)),
-      hold_end_(After(kEndOfTime, max_wait_)),
-      due_end_(std::min(quiet_end_, hold_end_)),
-      has_extra_(NeedsExtra(options, ops)),
-      has_closing_time_(NeedsClosingTime(options, ops)),
+    : ops_(ops),
+      state_offset_(StateOffset(options, ops)),
       two_lines_(StrideFor(options, ops) > 64),
       folds_touch_more_(two_lines_),
-      ops_(ops),
-      state_offset_(StateOffset(options, ops)),
-      other_life_(OtherLife(options, ops)),
-      table_(pool, StrideFor(options, ops), UsualLife(), Entries{*this}),
-      partial_every_(options.partial_every),
-      closing_(options.closing),
+      clock_(options, ops),
+      table_(pool, StrideFor(options, ops), clock_.UsualLife(), Entries{*this}),
       entry_bytes_(EntryBytes(options, ops, sizeof(Cold))),
       keys_(pool) {}
 
 size_t GroupTable::BytesOfNew(const FolderOptions& options, const StateOps& ops,
                               size_t key_bytes) noexcept {
   return EntryBytes(options, ops, sizeof(Cold)) + KeyArena::BytesForLength(key_bytes);
-}
-
-bool GroupTable::NeedsExtra(const FolderOptions& options, const StateOps& ops) noexcept {
-  return ops.marks != nullptr || options.quiet_floor > Duration{0} ||
-         options.edge != Edge::kTrailing || options.partial_every != kForever ||
-         options.late.on_late == OnLate::kCorrect || NeedsClosingTime(options, ops);
-}
-
-bool GroupTable::NeedsClosingTime(const FolderOptions& options, const StateOps& ops) noexcept {
-  return options.closing.every != kForever || options.closing.settable || ops.has_close_at ||
-         ops.closing_time != nullptr;
 }
 
 GroupTable::~GroupTable() {
@@ -108,38 +79,6 @@ GroupTable::Entry GroupTable::FindAmong(const PackedKey& key, uint64_t hash) con
       table_.Find(hash, [&](uint32_t candidate) { return at(candidate).key == key; });
   if (number == kNone) return {};
   return {number, &at(number)};
-}
-
-EngineTime GroupTable::GridAfter(const Group& group, EngineTime t) const noexcept {
-  if (partial_every_ == kForever) return kNever;
-  const Duration every = std::min(partial_every_, kAllOfTime);
-  const Duration::rep passed = t < group.opened ? 0 : (t - group.opened) / every;
-  const EngineTime instant = group.opened + (passed + 1) * every;
-  return instant > kEndOfTime ? kNever : instant;
-}
-
-EngineTime GroupTable::CallOf(const Group& group) const noexcept {
-  const Extra& extra = ExtraOf(group);
-  if (extra.changed) return extra.next_partial;
-  return std::max(extra.next_partial, GridAfter(group, calls_all_from_));
-}
-
-// The remainders are taken apart, so that no period and no phase overflows.
-EngineTime GroupTable::ClosingTimeFor(EngineTime opened) const {
-  EngineTime at = kNever;
-  if (closing_.every != kForever) {
-    const Duration every = closing_.every;
-    const Duration passed = opened.time_since_epoch() % every;  // may be below zero
-    Duration behind = passed < Duration{0} ? passed + every : passed;
-    behind -= closing_.phase;  // since the grid's latest instant, both are below `every`
-    if (behind < Duration{0}) behind += every;
-    const Duration ahead = every - behind;
-    if (ahead <= kEndOfTime - opened) at = opened + ahead;
-  }
-  if (ops_.closing_time != nullptr) {
-    at = std::min(at, std::max(opened, ops_.closing_time(ops_.context, opened)));
-  }
-  return at;
 }
 
 // --- The life of an entry
@@ -170,7 +109,7 @@ uint32_t GroupTable::AddCopy(uint32_t number) {
 void GroupTable::SetExtra(uint32_t number, const Extra& extra) noexcept {
   Group& group = ChangeKept(number);
   ::new (&ExtraOf(group)) Extra(extra);
-  if (has_closing_time_) ClosingTimeOf(group) = kNever;
+  if (has_closing_time()) ClosingTimeOf(group) = kNever;
 }
 
 void GroupTable::NoteEarlier(uint32_t number, EngineTime at) {
@@ -226,18 +165,12 @@ void GroupTable::ArmEarlier(uint32_t number, uint64_t hash, EngineTime now) {
 }
 
 void GroupTable::CallForPartial(uint32_t number, EngineTime now) {
-  const Group& group = at(number);
-  const bool matters = ExtraOf(group).changed || now < calls_all_until_;
-  if (!matters || CallOf(group) >= DueOf(group) || table_.cold(number).called) return;
+  if (!clock_.IsCalled(at(number), now) || table_.cold(number).called) return;
   table_.Call(number);
 }
 
 void GroupTable::CallAll(EngineTime now) {
-  if (partial_every_ == kForever) return;
-  const bool called = now < calls_all_until_;
-  calls_all_until_ = After(now, partial_every_);
-  if (called) return;
-  calls_all_from_ = now;
+  if (!clock_.CallAll(now)) return;
   uint32_t place = 0;
   ForEachIndexedFrom(place, [&](uint32_t number) {
     CallForPartial(number, now);
@@ -281,8 +214,7 @@ void GroupTable::FreeRare(uint32_t number) noexcept {
 // --- Deadlines
 
 Deadlines::Found GroupTable::Peek(EngineTime now, uint64_t version, Budget& budget, Due& due) {
-  now_ = now;
-  version_ = version;
+  clock_.Look(now, version);
   return table_.Peek(now, budget, due);
 }
 
@@ -309,28 +241,25 @@ void GroupTable::DecideOvertaken() {
 
 // Where the quiet deadline of a group with Extra is that of its latest stamp by the quiet period so
 // far, it follows. Else an event has brought a quiet period of its own, or an older event came last.
-void GroupTable::SetPeriods(const Periods& periods) {
-  const Duration before = quiet_period_;
-  quiet_period_ = periods.quiet;
-  max_wait_ = periods.hold;
-  quiet_end_ = After(kEndOfTime, quiet_period_);
-  hold_end_ = After(kEndOfTime, max_wait_);
-  due_end_ = std::min(quiet_end_, hold_end_);
-  if (!has_extra_ || before == quiet_period_) return;
+void GroupTable::SetPeriods(const GroupClock::Periods& periods) {
+  const Duration before = clock_.quiet_period();
+  clock_.SetPeriods(periods);
+  if (!has_extra() || before == periods.quiet) return;
   uint32_t place = 0;
   ForEachIndexedFrom(place, [&](uint32_t number) {
     const Group& group = at(number);
-    if (ExtraOf(group).quiet_due == After(group.last, before)) {
-      ExtraOf(Change(number)).quiet_due = After(group.last, quiet_period_);
+    if (ExtraOf(group).quiet_due == GroupClock::After(group.last, before)) {
+      ExtraOf(Change(number)).quiet_due = GroupClock::After(group.last, clock_.quiet_period());
     }
     return true;
   });
 }
 
-void GroupTable::ArmByPeriods(const Periods& before, EngineTime now) {
-  const bool earlier = quiet_period_ < before.quiet || max_wait_ < before.hold;
-  if (earlier || !table_.Suits(UsualLife())) table_.ArmAllAnew(UsualLife());
-  if (partial_every_ == kForever) return;
+void GroupTable::ArmByPeriods(const GroupClock::Periods& before, EngineTime now) {
+  const bool earlier = clock_.quiet_period() < before.quiet || clock_.max_wait() < before.hold;
+  const Duration usual_life = clock_.UsualLife();
+  if (earlier || !table_.Suits(usual_life)) table_.ArmAllAnew(usual_life);
+  if (!clock_.has_partials()) return;
   uint32_t place = 0;
   ForEachIndexedFrom(place, [&](uint32_t number) {
     CallForPartial(number, now);  // the deadline may lie behind the next instant now
@@ -347,7 +276,7 @@ void GroupTable::CheckWhole() const {
     PLEAT_CHECK(group.opened <= group.last && FirstOf(number) <= group.opened);
     PLEAT_CHECK(!indexed(number) || table_.cold(number).armed);
     PLEAT_CHECK(!indexed(number) || IsGroup(number));
-    const bool cuts = has_extra_ && indexed(number) && extra(number).changed &&
+    const bool cuts = has_extra() && indexed(number) && extra(number).changed &&
                       extra(number).next_partial < DueOf(number);
     PLEAT_CHECK(!cuts || table_.cold(number).called);
   });

@@ -1,5 +1,5 @@
 // A GroupTable keeps the groups of one book. It finds a group by its key, tells which group is due
-// next, and counts the bytes that the groups take.
+// next, and counts the bytes that the groups take. When a group is due, its GroupClock says.
 //
 // An entry is one group, or a copy of a group that is handed out by itself (a *cut*); group_entry.h
 // has its parts.
@@ -45,6 +45,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/page_pool.h"
 #include "engine/base/prefetch.h"
+#include "engine/fold/group_clock.h"
 #include "engine/fold/group_entry.h"
 #include "engine/table/change_by_rule.h"
 #include "engine/table/expiring_table.h"
@@ -80,16 +81,16 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
   void* StateOf(Group& group) noexcept {
     return reinterpret_cast<std::byte*>(&group) + state_offset_;
   }
-  bool has_extra() const noexcept { return has_extra_; }
+  bool has_extra() const noexcept { return clock_.has_extra(); }
   const Extra& extra(uint32_t number) const noexcept { return ExtraOf(at(number)); }
   using GroupEntry::ExtraOf;
   // The first Extra of a new entry. It has no closing time.
   void SetExtra(uint32_t number, const Extra& extra) noexcept;
   // Whether groups of the folder have closing times; and gives one to a group of such a folder.
-  bool has_closing_time() const noexcept { return has_closing_time_; }
+  bool has_closing_time() const noexcept { return clock_.has_closing_time(); }
   void set_closing_time(uint32_t number, EngineTime at) { ClosingTimeOf(Change(number)) = at; }
   bool IsGroup(uint32_t number) const noexcept {
-    return !has_extra_ || extra(number).kind == Kind::kGroup;
+    return !has_extra() || extra(number).kind == Kind::kGroup;
   }
   bool indexed(uint32_t number) const noexcept { return table_.cold(number).indexed != 0; }
   // The position of the event that opened it.
@@ -162,39 +163,8 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
 
   // --- When a group is due
 
-  // A period as long as all of time is never over. Others are over at the end of time at the
-  // latest.
-  static constexpr Duration kAllOfTime = kNever - kBeginningOfTime;
-  static EngineTime After(EngineTime t, Duration period) noexcept {
-    return period >= kAllOfTime ? kNever : SaturatingAdd(t, period);
-  }
-
-  Duration quiet_period() const noexcept { return quiet_period_; }
-  Duration max_wait() const noexcept { return max_wait_; }
-  EngineTime QuietDue(const Group& group) const noexcept {
-    if (has_extra_) return ExtraOf(group).quiet_due;
-    return std::min(group.last + quiet_period_, quiet_end_);
-  }
-  EngineTime HoldDue(const Group& group) const noexcept {
-    return std::min(group.opened + max_wait_, hold_end_);
-  }
-  EngineTime DueOf(const Group& group) const noexcept {
-    if (!has_extra_) return PlainDueOf(group);
-    const EngineTime due = std::min(ExtraOf(group).quiet_due, HoldDue(group));
-    return has_closing_time_ ? std::min(due, ClosingTimeOf(group)) : due;
-  }
-  EngineTime DueOf(uint32_t number) const noexcept { return DueOf(at(number)); }
-  // Of a group without Extra.
-  EngineTime PlainDueOf(const Group& group) const noexcept {
-    return std::min(std::min(group.last + quiet_period_, group.opened + max_wait_), due_end_);
-  }
-  bool IsPlainDue(const Group& group, EngineTime by) const noexcept {
-    return group.last + quiet_period_ <= by || group.opened + max_wait_ <= by || due_end_ <= by;
-  }
-  // Of a group without Extra whose only event has this stamp.
-  EngineTime DueOfNew(EngineTime at) const noexcept {
-    return std::min(at + std::min(quiet_period_, max_wait_), due_end_);
-  }
+  const GroupClock& clock() const noexcept { return clock_; }
+  EngineTime DueOf(uint32_t number) const noexcept { return clock_.DueOf(at(number)); }
   // The same of any entry, also of one that has ended: see Decide().
   EngineTime DecidedDueOf(uint32_t number) const noexcept {
     const auto decided = decided_.empty() ? decided_.end() : decided_.find(number);
@@ -202,24 +172,11 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
   }
   // The reason that time closes the entry for, or cuts it.
   Reason ReasonByTime(uint32_t number) const noexcept {
-    if (has_extra_ && extra(number).kind == Kind::kPartial) return Reason::kPartial;
-    const Group& group = at(number);
-    const EngineTime quiet_or_hold = std::min(HoldDue(group), QuietDue(group));
-    if (has_closing_time_ && ClosingTimeOf(group) < quiet_or_hold) return Reason::kClosingTime;
-    return HoldDue(group) < QuietDue(group) ? Reason::kMaxWait : Reason::kQuiet;
+    if (has_extra() && extra(number).kind == Kind::kPartial) return Reason::kPartial;
+    return clock_.ReasonOf(at(number));
   }
-  // The closing time that the folder gives to a group which was opened then; kNever: none.
-  EngineTime ClosingTimeFor(EngineTime opened) const;
-  // The first instant behind `t` of the group's grid of partials; kNever: none.
-  EngineTime GridAfter(const Group& group, EngineTime t) const noexcept;
-  // When a group with Extra is called; while nothing changes, its `next_partial` may lie before that.
-  EngineTime CallOf(const Group& group) const noexcept;
 
   // --- The life of an entry
-
-  // Whether groups of such a folder have Extra, and closing times.
-  static bool NeedsExtra(const FolderOptions& options, const StateOps& ops) noexcept;
-  static bool NeedsClosingTime(const FolderOptions& options, const StateOps& ops) noexcept;
 
   // Adds an entry with one event in its state. It has no Extra yet, is not indexed and not armed.
   uint32_t Add(const PackedKey& key, uint64_t hash, EngineTime at, uint64_t position,
@@ -255,7 +212,7 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
   void IndexAndArm(uint32_t number, uint64_t hash, EngineTime now) {
     Index(number, hash);
     Arm(number);
-    if (has_extra_) CallForPartial(number, now);
+    if (has_extra()) CallForPartial(number, now);
   }
   // Of one without Extra, whose deadline is known.
   void IndexAndArm(const Parts& parts, uint64_t hash, EngineTime due, uint64_t position) {
@@ -323,8 +280,7 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
   // Finds the next entry due by `now`, earliest first; see ExpiringTable::Next(). While `version`
   // stays the same, no group has changed. An entry due by time is not armed any more.
   Deadlines::Found Next(EngineTime now, uint64_t version, Budget& budget, Due& due) {
-    now_ = now;
-    version_ = version;
+    clock_.Look(now, version);
     const Deadlines::Found found = table_.Next(now, budget, due);
     if (found == Deadlines::Found::kDue && !due.is_filed() && !IsKept(due.number)) [[unlikely]]
       KeepArmed(due.number);  // as it was until now
@@ -336,9 +292,8 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
   // ExpiringTable::Run(). Each has ended by time: EndByTime() takes it out of the index and says
   // why it ended. Behind them call DropRun().
   std::span<const Due> Run(EngineTime now, uint64_t version, size_t max, Budget& budget) {
-    PLEAT_DCHECK(!has_extra_ && images_ == nullptr);
-    now_ = now;
-    version_ = version;
+    PLEAT_DCHECK(!has_extra() && images_ == nullptr);
+    clock_.Look(now, version);
     const std::span<const Due> run = table_.Run(now, max, budget);
     for (const Due& due : run) table_.PrefetchIndex(at(due.number).hash);
     return run;
@@ -351,8 +306,7 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
       ++unindexed_;
       table_.Unindex(number, cold, group.hash);
     }
-    return HoldDue(group) < std::min(group.last + quiet_period_, quiet_end_) ? Reason::kMaxWait
-                                                                             : Reason::kQuiet;
+    return clock_.PlainReasonOf(group);
   }
   void DropRun(size_t count) { table_.DropRun(count); }
   // Nothing is due before this instant; kNever: nothing ever.
@@ -365,15 +319,6 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
 
   // --- Other periods
 
-  struct Periods {
-    Duration quiet;
-    Duration hold;
-    friend bool operator==(const Periods&, const Periods&) = default;
-  };
-  Periods periods() const noexcept { return {quiet_period_, max_wait_}; }
-  static Periods PeriodsOf(const FolderOptions& options) noexcept {
-    return {std::min(options.quiet_period, kAllOfTime), std::min(options.max_wait, kAllOfTime)};
-  }
   // Before the periods change: keeps the deadline so far of an entry that has ended, for good.
   void Decide(uint32_t number) {
     decided_.try_emplace(number, DueOf(number));
@@ -383,9 +328,9 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
   void DecideOvertaken();
   // From now on DueOf() goes by these. REQUIRES: DecideOvertaken() came before. What is due by now
   // ends before Next(), and then ArmByPeriods() comes. O(1), or O(entries) with Extra.
-  void SetPeriods(const Periods& periods);
+  void SetPeriods(const GroupClock::Periods& periods);
   // Arms all groups anew. O(1) without partials, if no period became shorter, or twice as long.
-  void ArmByPeriods(const Periods& before, EngineTime now);
+  void ArmByPeriods(const GroupClock::Periods& before, EngineTime now);
 
   // --- All entries
 
@@ -429,7 +374,7 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
 
   // Until there are more groups, with longer keys, opening one takes nothing from the pool.
   void Reserve(size_t groups, size_t key_bytes) {
-    table_.Reserve(groups, partial_every_ == kForever ? 0 : groups);
+    table_.Reserve(groups, clock_.has_partials() ? groups : 0);
     keys_.Reserve(groups, key_bytes);
     reserved_bytes_ = std::max(reserved_bytes_, BytesOf(groups, key_bytes));
   }
@@ -454,15 +399,17 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
     uint32_t HashOf(uint32_t number) const noexcept { return groups.at(number).hash; }
     EngineTime DueOf(uint32_t number) const noexcept {
       const Group& group = groups.at(number);
-      const EngineTime due = groups.DueOf(group);
-      if (groups.has_extra_ && due <= groups.now_)
+      const EngineTime due = groups.clock_.DueOf(group);
+      if (groups.has_extra() && due <= groups.clock_.now())
         groups.table_.PrefetchIndex(group.hash);  // which the group will soon leave
       return due;
     }
-    EngineTime CallOf(uint32_t number) const noexcept { return groups.CallOf(groups.at(number)); }
+    EngineTime CallOf(uint32_t number) const noexcept {
+      return groups.clock_.CallOf(groups.at(number));
+    }
     uint64_t OrderOf(uint32_t number) const noexcept { return groups.position(number); }
     void Prefetch(uint32_t number) const noexcept { groups.PrefetchHot(number); }
-    uint64_t Version() const noexcept { return groups.version_; }
+    uint64_t Version() const noexcept { return groups.clock_.version(); }
   };
   using Table = ExpiringTable<Entries, Cold>;
 
@@ -524,36 +471,20 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
 #endif
   }
 
-  // How far ahead deadlines usually lie.
-  Duration UsualLife() const noexcept { return std::min({quiet_period_, max_wait_, other_life_}); }
-
   // Members that every fold reads lie close together.
-  Duration quiet_period_;
-  Duration max_wait_;
-  EngineTime quiet_end_;  // the latest that a deadline can be
-  EngineTime hold_end_;
-  EngineTime due_end_;
-  const bool has_extra_;
-  const bool has_closing_time_;
-  const bool two_lines_;   // an entry is longer than a cache line
-  bool folds_touch_more_;  // that, or a snapshot is being taken
   const StateOps& ops_;
   const size_t state_offset_;
   size_t bytes_ = 0;  // without those that states own
   size_t heap_bytes_ = 0;
-  uint32_t unindexed_ = 0;     // counts the groups that left the index
-  const Duration other_life_;  // of partials and closing times
+  uint32_t unindexed_ = 0;  // counts the groups that left the index
+  const bool two_lines_;    // an entry is longer than a cache line
+  bool folds_touch_more_;   // that, or a snapshot is being taken
+  GroupClock clock_;
   Table table_;
 
-  const Duration partial_every_;
-  const ClosingOptions closing_;
   const size_t entry_bytes_;  // without a long key and the bytes that the state owns
   size_t reserved_bytes_ = 0;
   KeyArena keys_;
-  EngineTime calls_all_from_ = kBeginningOfTime;
-  EngineTime calls_all_until_ = kBeginningOfTime;
-  EngineTime now_ = kBeginningOfTime;  // of the latest Next()
-  uint64_t version_ = 0;
   std::map<uint32_t, uint32_t> wraps_;                // the high half of the counts that need one
   std::map<uint32_t, EngineTime> early_;              // the smallest stamps that lie kFar back
   std::unordered_map<uint32_t, EngineTime> decided_;  // deadlines by other periods

@@ -30,13 +30,13 @@ void GroupTable::SaveEntry(FieldWriter& out, uint32_t number) const {
   if (decided != decided_.end()) out(kDecided, decided->second);
   out(CountOf(number), group.opened, group.last - group.opened, group.opened - FirstOf(number),
       position(number));
-  if (has_extra_) {
+  if (has_extra()) {
     const Extra& extra = ExtraOf(group);
     out(extra.quiet_due, extra.next_partial, extra.corrects + 1, extra.revision);
     out(static_cast<uint8_t>(extra.kind), static_cast<bool>(extra.changed),
         static_cast<uint16_t>(extra.row), extra.run);
   }
-  if (has_closing_time_) out(ClosingTimeOf(group));
+  if (has_closing_time()) out(ClosingTimeOf(group));
   ops_.save(ops_.context, state(number), out);
 }
 
@@ -76,8 +76,8 @@ uint32_t GroupTable::LoadEntry(FieldReader& in, const HashKey& hash_key) {
     wraps_[number] = static_cast<uint32_t>(count >> 32);
     has_notes_ = true;
   }
-  if (has_extra_) LoadExtra(in, group);
-  if (has_closing_time_) ::new (&ClosingTimeOf(group)) EngineTime(ReadTime(in));
+  if (has_extra()) LoadExtra(in, group);
+  if (has_closing_time()) ::new (&ClosingTimeOf(group)) EngineTime(ReadTime(in));
   bytes_ += BytesOfNew(group.key);
   ops_.load(ops_.context, StateOf(group), in);
   CountHeap(number, HeapBytesOf(number));
@@ -175,7 +175,7 @@ void GroupTable::LoadArmed(FieldReader& in, const HashKey& hash_key) {
         Index(number, hash);
       }
       Arm(number);
-      if (is_indexed && has_extra_) CallForPartial(number, kBeginningOfTime);
+      if (is_indexed && has_extra()) CallForPartial(number, kBeginningOfTime);
     }
   }
 }
@@ -190,7 +190,7 @@ size_t GroupTable::CountOpen() const {
 }
 
 bool GroupTable::AllMemos(absl::FunctionRef<bool(QuietLearner::Memo)> holds) const {
-  if (!has_extra_) return true;
+  if (!has_extra()) return true;
   bool all = true;
   table_.ForEach([&](uint32_t number) { all = all && holds(extra(number).memo()); });
   return all;

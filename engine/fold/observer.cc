@@ -7,7 +7,7 @@ namespace pleat::inline v0_1 {
 FoldObserver::FoldObserver(PagePool& pool, const FolderOptions& options, const HashKey& name_key,
                            const Measure& measure, Memory* memory)
     : name_key_(name_key),
-      quiet_period_(std::min(options.quiet_period, GroupTable::kAllOfTime)),
+      quiet_period_(std::min(options.quiet_period, GroupClock::kAllOfTime)),
       memory_(memory) {
   if (options.measure.gap_stats) {
     gaps_ = std::make_unique<Gaps>(pool, options.measure.max_ghosts, measure.exact, *measure.peak);
