@@ -1,11 +1,13 @@
-// The options of a command are the same in its table, in its help and in docs/command-line.md, and what it
-// suggests is one of them.
+// The options of a command are the same in its table, in its help and in docs/command-line.md, there also
+// their arguments and defaults; and what it suggests is one of them.
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -20,6 +22,7 @@
 #include "tools/pleat/live/live_set_flags.h"
 #include "tools/pleat/rollup/rollup_command.h"
 #include "tools/pleat/rollup/rollup_flags.h"
+#include "tools/pleat/state/state_command.h"
 
 namespace pleat::cli {
 namespace {
@@ -58,17 +61,136 @@ OptionNames OptionsOfHelp(const std::string& help) {
   return names;
 }
 
-// The first cells of the tables of options in the part of docs/command-line.md that is about `command`.
-OptionNames OptionsOfDocument(const std::string& command) {
+// A row of a table of options in docs/command-line.md.
+struct Row {
+  std::string options;  // as they are written
+  std::string usual;    // their default
+};
+
+// The cells of a line, cut at each | that has no backslash before it.
+std::vector<std::string> CellsOf(std::string_view line) {
+  std::vector<std::string> cells;
+  for (size_t begin = 1, end = begin; end < line.size(); ++end) {
+    if (line[end] != '|' || line[end - 1] == '\\') continue;
+    std::string_view cell = line.substr(begin, end - begin);
+    while (cell.starts_with(' ')) cell.remove_prefix(1);
+    while (cell.ends_with(' ')) cell.remove_suffix(1);
+    cells.emplace_back(cell);
+    begin = end + 1;
+  }
+  return cells;
+}
+
+// Those in the part that is about `command`.
+std::vector<Row> RowsOfDocument(const std::string& command) {
   const std::string document = Content(SourceDir() + "/docs/command-line.md");
   const size_t begin = document.find("# `pleat " + command + "`\n");
   EXPECT_NE(begin, std::string::npos);
-  OptionNames names;
+  std::vector<Row> rows;
   std::istringstream lines(document.substr(begin, document.find("\n# `", begin + 1) - begin));
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("| `-")) names.merge(OptionsIn(line.substr(0, line.find(" | "))));
+    if (!line.starts_with("| `-")) continue;
+    const std::vector<std::string> cells = CellsOf(line);
+    EXPECT_EQ(cells.size(), 3u) << line;
+    rows.push_back({cells[0], cells[1]});
   }
-  return names;
+  return rows;
+}
+
+// How the document writes an option: "`-o`, `--output FILE`".
+std::string Written(const Flag& flag) {
+  std::string out;
+  if (flag.letter != 0) out += std::string("`-") + flag.letter + "`, ";
+  out += "`--" + std::string(flag.name) + (flag.placeholder.empty() ? "" : " ");
+  for (const char c : flag.placeholder) out += (c == '|' ? "\\" : "") + std::string(1, c);
+  out += '`';
+  if (!flag.also.empty()) out += ", `--" + std::string(flag.also) + '`';
+  return out;
+}
+
+// What the help says in "(default X)", without "or" and the like behind it; empty: nothing.
+std::string DefaultInHelp(std::string help) {
+  constexpr std::string_view kBegin = "(default ";
+  std::ranges::replace(help, '\n', ' ');
+  const size_t begin = help.find(kBegin);
+  if (begin == help.npos) return {};
+  const size_t first = begin + kBegin.size();
+  return help.substr(first, help.find_first_of(",)", first) - first);
+}
+
+// Of the options that a spec holds.
+std::vector<OptionText> SpecTexts(const FoldOptions& options) { return OptionsOf(options.spec); }
+std::vector<OptionText> SpecTexts(const AnalyzeOptions& options) { return OptionsOf(options.spec); }
+std::vector<OptionText> SpecTexts(const LiveSetRunOptions& options) {
+  return OptionsOf(SpecOf(options));
+}
+std::vector<OptionText> SpecTexts(const RollupRunOptions& options) {
+  return OptionsOf(SpecOf(options));
+}
+std::vector<OptionText> SpecTexts(const StateOptionsGiven& /*options*/) { return {}; }
+
+// A command, with its table on default options.
+struct Command {
+  std::string name;
+  std::vector<Flag> flags;
+  std::string help;
+  std::function<std::vector<OptionText>()> spec_texts;  // of the options that `flags` sets
+  std::function<void()> reset;                          // sets them to their defaults
+
+  // The texts of all options that the table knows.
+  std::vector<std::string> Texts() const {
+    std::vector<std::string> texts;
+    for (const auto& [option, text] : spec_texts()) texts.push_back(option + ' ' + text);
+    for (const Flag& flag : flags) texts.push_back(flag.value.text ? flag.value.text() : "");
+    return texts;
+  }
+
+  // Whether an option is by itself what `text` makes of it.
+  bool IsUsual(const Flag& flag, std::string_view text) const {
+    reset();
+    const std::vector<std::string> usual = Texts();
+    const bool taken = flag.value.set(flag.name, text).ok();
+    const bool same = taken && Texts() == usual;
+    reset();
+    return same;
+  }
+};
+
+// Whether a row may say of `flag` that it is `usual` by default: a value, a number or in words.
+void ExpectDefault(const Command& command, const Flag& flag, std::string usual) {
+  SCOPED_TRACE("by default: " + usual);
+  if (usual.empty() || usual.starts_with("as for ")) return;
+  const bool is_number = usual.find_first_not_of("0123456789,") == usual.npos;
+  const bool is_value = is_number || (usual.starts_with('`') && usual.ends_with('`'));
+  std::erase(usual, is_number ? ',' : '`');
+  const std::string in_help = DefaultInHelp(std::string(flag.help));
+  EXPECT_EQ(usual.substr(0, in_help.size()), in_help);
+  EXPECT_EQ(flag.placeholder.empty(), usual == "off" || usual == "on");
+  EXPECT_EQ(flag.help.find("(required") != flag.help.npos, usual.starts_with("required"));
+  EXPECT_TRUE(!is_value || command.IsUsual(flag, usual));
+}
+
+// A row names each option as the table does, in the order of the table.
+void ExpectRowsOfTheTable(const Command& command) {
+  OptionNames documented;
+  for (const Row& row : RowsOfDocument(command.name)) {
+    const OptionNames names = OptionsIn(row.options);
+    std::string wanted;
+    for (const Flag& flag : command.flags) {
+      if (!names.contains(std::string(flag.name))) continue;
+      wanted += (wanted.empty() ? "" : ", ") + Written(flag);
+      SCOPED_TRACE(flag.name);
+      ExpectDefault(command, flag, row.usual);
+    }
+    EXPECT_EQ(row.options, wanted) << "is the row in docs/command-line.md, and the wanted one";
+    documented.insert(names.begin(), names.end());
+  }
+  for (const Flag& flag : command.flags) {
+    if (flag.name.empty() || documented.contains(std::string(flag.name))) continue;
+    ADD_FAILURE() << "docs/command-line.md wants a row:\n| " << Written(flag) << " | DEFAULT | "
+                  << flag.help << " |";
+  }
+  EXPECT_EQ(documented, OptionsOfTable(command.flags));
 }
 
 // What it says of an option that it does not know.
@@ -104,36 +226,29 @@ void ExpectSuggestionsKnown(std::span<const Flag> flags, auto parse) {
   }
 }
 
-TEST(OptionLists, OfFoldAgree) {
-  FoldOptions options;
-  const OptionNames table = OptionsOfTable(FoldFlags(options));
-  EXPECT_GT(table.size(), 40u);
-  EXPECT_EQ(OptionsOfHelp(FoldHelp()), table);
-  EXPECT_EQ(OptionsOfDocument("fold"), table);
+template <class Options>
+Command CommandOf(const std::string& name, Options& options, std::vector<Flag> flags,
+                  std::string help) {
+  return {name, std::move(flags), std::move(help), [&options] { return SpecTexts(options); },
+          [&options] { options = Options(); }};
 }
 
-TEST(OptionLists, OfAnalyzeAgree) {
-  AnalyzeOptions options;
-  const OptionNames table = OptionsOfTable(AnalyzeFlags(options));
-  EXPECT_GT(table.size(), 15u);
-  EXPECT_EQ(OptionsOfHelp(AnalyzeHelp()), table);
-  EXPECT_EQ(OptionsOfDocument("analyze"), table);
-}
-
-TEST(OptionLists, OfLiveAgree) {
-  LiveSetRunOptions options;
-  const OptionNames table = OptionsOfTable(LiveSetFlags(options));
-  EXPECT_GT(table.size(), 30u);
-  EXPECT_EQ(OptionsOfHelp(LiveSetHelp()), table);
-  EXPECT_EQ(OptionsOfDocument("live"), table);
-}
-
-TEST(OptionLists, OfRollupAgree) {
-  RollupRunOptions options;
-  const OptionNames table = OptionsOfTable(RollupFlags(options));
-  EXPECT_GT(table.size(), 25u);
-  EXPECT_EQ(OptionsOfHelp(RollupHelp()), table);
-  EXPECT_EQ(OptionsOfDocument("rollup"), table);
+TEST(OptionLists, OfEveryCommandAgree) {
+  FoldOptions fold;
+  LiveSetRunOptions live;
+  RollupRunOptions rollup;
+  AnalyzeOptions analyze;
+  StateOptionsGiven state;
+  for (const Command& command :
+       {CommandOf("fold", fold, FoldFlags(fold), FoldHelp()),
+        CommandOf("live", live, LiveSetFlags(live), LiveSetHelp()),
+        CommandOf("rollup", rollup, RollupFlags(rollup), RollupHelp()),
+        CommandOf("analyze", analyze, AnalyzeFlags(analyze), AnalyzeHelp()),
+        CommandOf("state", state, StateFlags(state), StateHelp())}) {
+    SCOPED_TRACE(command.name);
+    EXPECT_EQ(OptionsOfHelp(command.help), OptionsOfTable(command.flags));
+    ExpectRowsOfTheTable(command);
+  }
 }
 
 TEST(OptionLists, SuggestionsAreOptionsOfTheCommand) {
