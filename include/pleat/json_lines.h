@@ -247,6 +247,10 @@ struct MarkSpec {
 // naming the option.
 PLEAT_EXPORT absl::Status Validate(const EventSpec& spec);
 
+// As SetOption() of a FoldSpec (json.h), of the options that every spec has: where the key and the
+// time are, and which lines are events.
+PLEAT_EXPORT absl::Status SetOption(EventSpec& spec, std::string_view name, std::string_view text);
+
 // The engine that a spec asks for: event time if it has a path of the time, else arrival time; one
 // partition, as one thread folds lines, so that limits are exact.
 PLEAT_EXPORT EngineOptions EngineOptionsFor(const EventSpec& spec);

@@ -158,6 +158,23 @@ TEST(JsonSelection, AnInstantThatIsNoneSaysWhatIsMissing) {
               HasSubstr("\"Mars\" is not a time zone"));
 }
 
+TEST(EventSpec, TakesTheOptionsThatEverySpecHas) {
+  FoldSpec fold;
+  for (const auto& [name, text] :
+       OptionsIn("--key a --key n=b.c --time t --time-unit ms --time-zone +01:00 --reorder 30s"
+                 " --time-format %d.%m.%Y --future-limit 1d --where a=1 --from 2015-09-12"
+                 " --to 2015-09-13")) {
+    EXPECT_TRUE(SetOption(fold.event, name, text).ok()) << name;
+  }
+  EXPECT_EQ(OptionsOf(fold),
+            OptionsIn("--key a --key n=b.c --time t --time-unit ms --time-zone +01:00"
+                      " --time-format %d.%m.%Y --reorder 30s --future-limit 1d --where a=1"
+                      " --from 2015-09-11T23:00:00.000000Z --to 2015-09-12T23:00:00.000000Z"));
+  EXPECT_EQ(SetOption(fold.event, "reorder", "x").message(),
+            SetOption(fold, "reorder", "x").message());
+  EXPECT_TRUE(absl::IsNotFound(SetOption(fold.event, "quiet", "1m")));
+}
+
 TEST(JsonSelection, ADocumentMayStateTheZoneBehindTheRange) {
   const absl::StatusOr<FoldSpec> spec =
       ParseFoldSpec(R"({"to":"2015-09-13","from":"2015-09-12","time_zone":"+01:00"})");

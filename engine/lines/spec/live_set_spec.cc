@@ -7,10 +7,10 @@
 #include <pleat/json_live_set.h>
 
 #include "engine/lines/plan/event_plan.h"
+#include "engine/lines/spec/event_options.h"
 #include "engine/lines/spec/option_table.h"
 #include "engine/lines/spec/option_text.h"
 #include "engine/lines/spec/spec_check.h"
-#include "engine/lines/time/instant_text.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -20,8 +20,7 @@ constexpr Choice<Refresh> kRefreshes[] = {
 constexpr Choice<OnLiveSetLimit> kOnLiveSetLimit[] = {{"refuse", OnLiveSetLimit::kRefuse},
                                                       {"drop", OnLiveSetLimit::kDropOldest}};
 
-constexpr Option<LiveSetSpec> kOptions[] = {
-    As<LiveSetSpec, KeyText>("key", PLEAT_AT(event.key)),
+constexpr Option<LiveSetSpec> kMemberOptions[] = {
     As<LiveSetSpec, KeyText>("member", PLEAT_AT(member.id)),
     As<LiveSetSpec, DurationText>("ttl", PLEAT_AT(live_set.ttl)),
     As<LiveSetSpec, PathText>("ttl-path", PLEAT_AT(member.ttl_path)),
@@ -29,20 +28,15 @@ constexpr Option<LiveSetSpec> kOptions[] = {
     As<LiveSetSpec, PathText>("payload", PLEAT_AT(payload)),
     As<LiveSetSpec, PathText>("version", PLEAT_AT(member.version)),
     As<LiveSetSpec, EventConditionText>("remove-when", PLEAT_AT(member.remove_when)),
-    As<LiveSetSpec, PathText>("time", PLEAT_AT(event.time)),
-    As<LiveSetSpec, ChoiceText<kTimeUnits>>("time-unit", PLEAT_AT(event.time_unit)),
-    As<LiveSetSpec, ZoneText>("time-zone", PLEAT_AT(event.time_zone)),
-    As<LiveSetSpec, TimeFormatText>("time-format", PLEAT_AT(event.time_format)),
-    As<LiveSetSpec, DurationText>("reorder", PLEAT_AT(event.reorder)),
-    As<LiveSetSpec, DurationText>("future-limit", PLEAT_AT(event.future_limit)),
-    As<LiveSetSpec, EventConditionText>("where", PLEAT_AT(event.where)),
-    As<LiveSetSpec, InstantText<&EventSpec::from>>("from", PLEAT_AT(event)),
-    As<LiveSetSpec, InstantText<&EventSpec::to>>("to", PLEAT_AT(event)),
     As<LiveSetSpec, CountText>("max-series", PLEAT_AT(live_set.limits.max_series)),
     As<LiveSetSpec, CountText>("max-members", PLEAT_AT(live_set.limits.max_members)),
     As<LiveSetSpec, BytesText>("max-memory", PLEAT_AT(live_set.limits.max_bytes)),
     As<LiveSetSpec, ChoiceText<kOnLiveSetLimit>>("on-limit", PLEAT_AT(live_set.limits.on_limit)),
 };
+
+constexpr OptionGroup<LiveSetSpec> kOptions[] = {kKeyOptions<LiveSetSpec>,
+                                                 kTimeOptions<LiveSetSpec>,
+                                                 kSelectionOptions<LiveSetSpec>, kMemberOptions};
 
 // The names of the output members that lines have besides those of the key and of the member. All
 // are taken in every mode, so that a name that is fine stays so.
@@ -62,16 +56,6 @@ absl::Status CheckMember(const MemberSpec& member) {
   if (!status.ok() || member.remove_when.kind == Condition::Kind::kNone) return status;
   status = CheckEventCondition(member.remove_when);
   return status.ok() ? status : OptionError("remove-when", status);
-}
-
-absl::Status CheckLimits(const LiveSetLimits& limits) {
-  const std::pair<std::string_view, size_t> counts[] = {{"max-series", limits.max_series},
-                                                        {"max-members", limits.max_members},
-                                                        {"max-memory", limits.max_bytes}};
-  for (const auto& [option, value] : counts) {
-    if (value == 0) return OptionError(option, "must be at least 1");
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -94,7 +78,10 @@ absl::Status Validate(const LiveSetSpec& spec) {
   status.Update(Validate(spec.event));
   status.Update(CheckMember(spec.member));
   status.Update(CheckPathsOf({{"payload", spec.payload}}));
-  status.Update(CheckLimits(spec.live_set.limits));
+  const LiveSetLimits& limits = spec.live_set.limits;
+  status.Update(CheckNotZero({{"max-series", limits.max_series},
+                              {"max-members", limits.max_members},
+                              {"max-memory", limits.max_bytes}}));
   return status;
 }
 

@@ -1,8 +1,9 @@
 // The options of a spec by name: a table says where in the spec each lies and how it is written.
 //
-//   constexpr Option<FoldSpec> kOptions[] = {
-//       As<FoldSpec, PathText>("time", PLEAT_AT(event.time)),
+//   constexpr Option<FoldSpec> kOutputOptions[] = {
+//       As<FoldSpec, CountText>("raw", PLEAT_AT(raw)),
 //   };
+//   constexpr OptionGroup<FoldSpec> kOptions[] = {kKeyOptions<FoldSpec>, kOutputOptions};
 //
 // A spec keeps its table to itself, and gives SetOption() and OptionsOf() to the outside.
 #pragma once
@@ -65,30 +66,37 @@ constexpr Option<Spec> As(std::string_view name, Where) {
 }
 #define PLEAT_AT(place) ([](auto& spec) -> auto& { return spec.place; })
 
+// A table is made of groups, so that specs can share some.
+template <class Spec>
+using OptionGroup = std::span<const Option<Spec>>;
+
 // As SetOption() of a FoldSpec.
 template <class Spec>
-absl::Status SetOptionOf(std::span<const Option<Spec>> options, Spec& spec, std::string_view name,
-                         std::string_view text) {
+absl::Status SetOptionOf(std::span<const OptionGroup<Spec>> groups, Spec& spec,
+                         std::string_view name, std::string_view text) {
   std::string spelled(name);
   std::ranges::replace(spelled, '_', '-');
-  const auto option = std::ranges::find(options, spelled, &Option<Spec>::name);
-  if (option == options.end()) {
-    return absl::NotFoundError("unknown option " + invalid_line::Quoted(name));
+  for (const OptionGroup<Spec> group : groups) {
+    const auto option = std::ranges::find(group, spelled, &Option<Spec>::name);
+    if (option == group.end()) continue;
+    const absl::Status status = option->set(spec, text);
+    return status.ok() ? status : OptionError(spelled, status);
   }
-  const absl::Status status = option->set(spec, text);
-  return status.ok() ? status : OptionError(spelled, status);
+  return absl::NotFoundError("unknown option " + invalid_line::Quoted(name));
 }
 
 // As OptionsOf() a FoldSpec.
 template <class Spec>
 std::vector<std::pair<std::string, std::string>> OptionsThatDiffer(
-    std::span<const Option<Spec>> options, const Spec& spec) {
+    std::span<const OptionGroup<Spec>> groups, const Spec& spec) {
   const Spec empty;
   std::vector<std::pair<std::string, std::string>> out;
-  for (const Option<Spec>& option : options) {
-    OptionTexts texts = option.get(spec);
-    if (texts == option.get(empty)) continue;
-    for (std::string& text : texts) out.emplace_back(option.name, std::move(text));
+  for (const OptionGroup<Spec> group : groups) {
+    for (const Option<Spec>& option : group) {
+      OptionTexts texts = option.get(spec);
+      if (texts == option.get(empty)) continue;
+      for (std::string& text : texts) out.emplace_back(option.name, std::move(text));
+    }
   }
   return out;
 }

@@ -9,10 +9,10 @@
 #include <pleat/json_rollup.h>
 
 #include "engine/lines/plan/event_plan.h"
+#include "engine/lines/spec/event_options.h"
 #include "engine/lines/spec/option_table.h"
 #include "engine/lines/spec/option_text.h"
 #include "engine/lines/spec/spec_check.h"
-#include "engine/lines/time/instant_text.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -36,27 +36,21 @@ struct WindowsText {
   static std::string Get(Duration window) { return FormatDuration(window); }
 };
 
-constexpr Option<RollupSpec> kRollupOptions[] = {
-    As<RollupSpec, KeyText>("key", PLEAT_AT(event.key)),
+constexpr Option<RollupSpec> kWindowOptions[] = {
     As<RollupSpec, WindowsText>("window", PLEAT_AT(rollup.windows)),
     As<RollupSpec, DurationText>("allowed-lateness", PLEAT_AT(rollup.allowed_lateness)),
     As<RollupSpec, DurationText>("margin", PLEAT_AT(rollup.margin)),
     As<RollupSpec, PathText>("value", PLEAT_AT(value)),
     As<RollupSpec, PathText>("id", PLEAT_AT(id)),
     As<RollupSpec, ChoiceText<kOnLateAdd>>("on-late", PLEAT_AT(rollup.on_late)),
-    As<RollupSpec, PathText>("time", PLEAT_AT(event.time)),
-    As<RollupSpec, ChoiceText<kTimeUnits>>("time-unit", PLEAT_AT(event.time_unit)),
-    As<RollupSpec, ZoneText>("time-zone", PLEAT_AT(event.time_zone)),
-    As<RollupSpec, TimeFormatText>("time-format", PLEAT_AT(event.time_format)),
-    As<RollupSpec, DurationText>("reorder", PLEAT_AT(event.reorder)),
-    As<RollupSpec, DurationText>("future-limit", PLEAT_AT(event.future_limit)),
-    As<RollupSpec, EventConditionText>("where", PLEAT_AT(event.where)),
-    As<RollupSpec, InstantText<&EventSpec::from>>("from", PLEAT_AT(event)),
-    As<RollupSpec, InstantText<&EventSpec::to>>("to", PLEAT_AT(event)),
     As<RollupSpec, CountText>("max-keys", PLEAT_AT(rollup.limits.max_keys)),
     As<RollupSpec, BytesText>("max-memory", PLEAT_AT(rollup.limits.max_bytes)),
     As<RollupSpec, SwitchText<true>>("emission-id", PLEAT_AT(emission_id)),
 };
+
+constexpr OptionGroup<RollupSpec> kRollupOptions[] = {
+    kKeyOptions<RollupSpec>, kTimeOptions<RollupSpec>, kSelectionOptions<RollupSpec>,
+    kWindowOptions};
 
 // The names of the output members that lines have besides those of the key. A key may use none of
 // them in any mode, so that no option makes a valid name invalid.
@@ -98,15 +92,6 @@ absl::Status CheckDurations(const RollupOptions& rollup) {
   return status;
 }
 
-absl::Status CheckLimits(const RollupLimits& limits) {
-  const std::pair<std::string_view, size_t> counts[] = {{"max-keys", limits.max_keys},
-                                                        {"max-memory", limits.max_bytes}};
-  for (const auto& [option, value] : counts) {
-    if (value == 0) return OptionError(option, "must be at least 1");
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::Status SetOption(RollupSpec& spec, std::string_view name, std::string_view text) {
@@ -126,7 +111,8 @@ absl::Status Validate(const RollupSpec& spec) {
   status.Update(CheckNames("key", KeyMembers(spec.event), kRollupNames, used));
   status.Update(Validate(spec.event));
   status.Update(CheckPathsOf({{"value", spec.value}, {"id", spec.id}}));
-  status.Update(CheckLimits(spec.rollup.limits));
+  status.Update(CheckNotZero(
+      {{"max-keys", spec.rollup.limits.max_keys}, {"max-memory", spec.rollup.limits.max_bytes}}));
   return status;
 }
 

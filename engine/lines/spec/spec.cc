@@ -1,14 +1,14 @@
-// The options of a FoldSpec by name.
+// The options of a FoldSpec, and of an EventSpec alone, by name.
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <pleat/json.h>
 
+#include "engine/lines/spec/event_options.h"
 #include "engine/lines/spec/option_table.h"
 #include "engine/lines/spec/option_text.h"
 #include "engine/lines/spec/spec_text.h"
-#include "engine/lines/time/instant_text.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -23,8 +23,7 @@ struct MergeText {
   static std::string Get(const Merge& merge) { return FormatMerge(merge); }
 };
 
-constexpr Option<FoldSpec> kOptions[] = {
-    As<FoldSpec, KeyText>("key", PLEAT_AT(event.key)),
+constexpr Option<FoldSpec> kGroupOptions[] = {
     As<FoldSpec, QuietText>("quiet", PLEAT_AT(folder)),
     As<FoldSpec, PathText>("class", PLEAT_AT(marks.key_class)),
     As<FoldSpec, DurationText>("max-wait", PLEAT_AT(folder.max_wait)),
@@ -40,17 +39,14 @@ constexpr Option<FoldSpec> kOptions[] = {
     As<FoldSpec, PathText>("quiet-path", PLEAT_AT(marks.quiet_path)),
     As<FoldSpec, ChoiceText<kEdges>>("edge", PLEAT_AT(folder.edge)),
     As<FoldSpec, DurationText>("partial-every", PLEAT_AT(folder.partial_every)),
-    As<FoldSpec, PathText>("time", PLEAT_AT(event.time)),
-    As<FoldSpec, ChoiceText<kTimeUnits>>("time-unit", PLEAT_AT(event.time_unit)),
-    As<FoldSpec, ZoneText>("time-zone", PLEAT_AT(event.time_zone)),
-    As<FoldSpec, TimeFormatText>("time-format", PLEAT_AT(event.time_format)),
-    As<FoldSpec, DurationText>("reorder", PLEAT_AT(event.reorder)),
+};
+
+constexpr Option<FoldSpec> kLateOptions[] = {
     As<FoldSpec, DurationText>("allowed-lateness", PLEAT_AT(folder.late.allowed_lateness)),
     As<FoldSpec, ChoiceText<kOnLate>>("on-late", PLEAT_AT(folder.late.on_late)),
-    As<FoldSpec, DurationText>("future-limit", PLEAT_AT(event.future_limit)),
-    As<FoldSpec, EventConditionText>("where", PLEAT_AT(event.where)),
-    As<FoldSpec, InstantText<&EventSpec::from>>("from", PLEAT_AT(event)),
-    As<FoldSpec, InstantText<&EventSpec::to>>("to", PLEAT_AT(event)),
+};
+
+constexpr Option<FoldSpec> kOutputOptions[] = {
     As<FoldSpec, PathText>("id", PLEAT_AT(marks.id)),
     As<FoldSpec, MergeText>("merge", PLEAT_AT(merges)),
     As<FoldSpec, ChoiceText<kRests>>("rest", PLEAT_AT(rest)),
@@ -63,7 +59,18 @@ constexpr Option<FoldSpec> kOptions[] = {
     As<FoldSpec, ChoiceText<kOnLimit>>("on-limit", PLEAT_AT(folder.limits.on_limit)),
 };
 
+constexpr OptionGroup<FoldSpec> kOptions[] = {kKeyOptions<FoldSpec>,       kGroupOptions,
+                                              kTimeOptions<FoldSpec>,      kLateOptions,
+                                              kSelectionOptions<FoldSpec>, kOutputOptions};
+
+constexpr OptionGroup<EventSpec> kEventOptions[] = {kKeyOptions<EventSpec>, kTimeOptions<EventSpec>,
+                                                    kSelectionOptions<EventSpec>};
+
 }  // namespace
+
+absl::Status SetOption(EventSpec& spec, std::string_view name, std::string_view text) {
+  return SetOptionOf<EventSpec>(kEventOptions, spec, name, text);
+}
 
 absl::Status SetOption(FoldSpec& spec, std::string_view name, std::string_view text) {
   return SetOptionOf<FoldSpec>(kOptions, spec, name, text);

@@ -35,6 +35,13 @@ absl::Status CheckAboveZero(std::initializer_list<NamedDuration> durations) {
   return absl::OkStatus();
 }
 
+absl::Status CheckNotZero(std::initializer_list<NamedCount> counts) {
+  for (const auto& [option, value] : counts) {
+    if (value == 0) return OptionError(option, "must be at least 1");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckPathOf(NamedPath path) {
   absl::Status status = CheckPath(path.path);
   return status.ok() ? status : OptionError(path.option, status);
@@ -184,17 +191,6 @@ absl::Status CheckCloseWhen(const FoldSpec& spec) {
   return status.ok() ? status : OptionError("close-when", status);
 }
 
-absl::Status CheckCounts(const FolderOptions& folder) {
-  const std::pair<std::string_view, uint64_t> counts[] = {{"max-events", folder.max_events},
-                                                          {"max-bytes", folder.max_group_bytes},
-                                                          {"max-groups", folder.limits.max_groups},
-                                                          {"max-memory", folder.limits.max_bytes}};
-  for (const auto& [option, value] : counts) {
-    if (value == 0) return OptionError(option, "must be at least 1");
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckClosing(const ClosingOptions& closing) {
   absl::Status status = CheckAboveZero({{"close-every", closing.every}});
   status.Update(CheckNotNegative({{"close-every", closing.phase}}));
@@ -308,7 +304,10 @@ absl::Status Validate(const FoldSpec& spec) {
   status.Update(CheckClosing(folder.closing));
   status.Update(CheckNotNegative({{"allowed-lateness", folder.late.allowed_lateness}}));
   status.Update(CheckEvent(spec.event));
-  status.Update(CheckCounts(folder));
+  status.Update(CheckNotZero({{"max-events", folder.max_events},
+                              {"max-bytes", folder.max_group_bytes},
+                              {"max-groups", folder.limits.max_groups},
+                              {"max-memory", folder.limits.max_bytes}}));
   status.Update(CheckPathsOf({{"id", marks.id},
                               {"quiet-path", marks.quiet_path},
                               {"close-at", marks.close_at},

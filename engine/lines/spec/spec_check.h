@@ -1,6 +1,7 @@
 // Checks that the specs have in common. Each returns the first error, which names the option.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <set>
 #include <span>
@@ -20,6 +21,12 @@ struct NamedDuration {
 };
 absl::Status CheckNotNegative(std::initializer_list<NamedDuration> durations);
 absl::Status CheckAboveZero(std::initializer_list<NamedDuration> durations);
+
+struct NamedCount {
+  std::string_view option;
+  uint64_t value;
+};
+absl::Status CheckNotZero(std::initializer_list<NamedCount> counts);
 
 struct NamedPath {
   std::string_view option;
