@@ -21,8 +21,7 @@ using testing::HasSubstr;
 // The options of a run that reads `inputs` and says little.
 JobOptions OptionsFor(std::vector<std::string> inputs) {
   JobOptions options;
-  options.spec.event.key = {{.name = "k", .path = "k"}};
-  options.spec.folder.quiet_period = std::chrono::minutes(1);
+  options.event.key = {{.name = "k", .path = "k"}};
   options.inputs = std::move(inputs);
   options.output_file = "/dev/null";
   options.quiet_summary = true;
@@ -31,8 +30,10 @@ JobOptions OptionsFor(std::vector<std::string> inputs) {
 
 class CountRun : public LineJob {
  public:
-  explicit CountRun(const JobOptions& options)
-      : LineJob("count", options, Result::kStreams), spec_(options.spec) {}
+  explicit CountRun(const JobOptions& options) : LineJob("count", options, Result::kStreams) {
+    spec_.event = options.event;
+    spec_.folder.quiet_period = std::chrono::minutes(1);
+  }
 
   std::vector<std::string> calls;
   uint64_t events() const { return folder_->counts().events; }

@@ -17,11 +17,8 @@
 #include "tools/pleat/analyze/analyze_options.h"
 #include "tools/pleat/flags.h"
 #include "tools/pleat/fold/fold_command.h"
-#include "tools/pleat/fold/fold_flags.h"
 #include "tools/pleat/live/live_set_command.h"
-#include "tools/pleat/live/live_set_flags.h"
 #include "tools/pleat/rollup/rollup_command.h"
-#include "tools/pleat/rollup/rollup_flags.h"
 #include "tools/pleat/state/state_command.h"
 
 namespace pleat::cli {
@@ -117,17 +114,6 @@ std::string DefaultInHelp(std::string help) {
   const size_t first = begin + kBegin.size();
   return help.substr(first, help.find_first_of(",)", first) - first);
 }
-
-// Of the options that a spec holds.
-std::vector<OptionText> SpecTexts(const FoldOptions& options) { return OptionsOf(options.spec); }
-std::vector<OptionText> SpecTexts(const AnalyzeOptions& options) { return OptionsOf(options.spec); }
-std::vector<OptionText> SpecTexts(const LiveSetRunOptions& options) {
-  return OptionsOf(SpecOf(options));
-}
-std::vector<OptionText> SpecTexts(const RollupRunOptions& options) {
-  return OptionsOf(SpecOf(options));
-}
-std::vector<OptionText> SpecTexts(const StateOptionsGiven& /*options*/) { return {}; }
 
 // A command, with its table on default options.
 struct Command {
@@ -227,9 +213,15 @@ void ExpectSuggestionsKnown(std::span<const Flag> flags, auto parse) {
 }
 
 template <class Options>
-Command CommandOf(const std::string& name, Options& options, std::vector<Flag> flags,
-                  std::string help) {
-  return {name, std::move(flags), std::move(help), [&options] { return SpecTexts(options); },
+Command CommandOf(const EngineCommand<Options>& command, Options& options) {
+  return {std::string(command.name), command.flags(options), command.Help(),
+          [&options] { return OptionsOf(SpecOf(options)); }, [&options] { options = Options(); }};
+}
+
+template <class Options>
+Command CommandOf(const std::string& name, std::vector<Flag> flags, const std::string& help,
+                  Options& options) {
+  return {name, std::move(flags), help, [] { return std::vector<OptionText>(); },
           [&options] { options = Options(); }};
 }
 
@@ -240,11 +232,10 @@ TEST(OptionLists, OfEveryCommandAgree) {
   AnalyzeOptions analyze;
   StateOptionsGiven state;
   for (const Command& command :
-       {CommandOf("fold", fold, FoldFlags(fold), FoldHelp()),
-        CommandOf("live", live, LiveSetFlags(live), LiveSetHelp()),
-        CommandOf("rollup", rollup, RollupFlags(rollup), RollupHelp()),
-        CommandOf("analyze", analyze, AnalyzeFlags(analyze), AnalyzeHelp()),
-        CommandOf("state", state, StateFlags(state), StateHelp())}) {
+       {CommandOf(kFoldCommand, fold), CommandOf(kLiveSetCommand, live),
+        CommandOf(kRollupCommand, rollup),
+        CommandOf("analyze", AnalyzeFlags(analyze), AnalyzeHelp(), analyze),
+        CommandOf("state", StateFlags(state), StateHelp(), state)}) {
     SCOPED_TRACE(command.name);
     EXPECT_EQ(OptionsOfHelp(command.help), OptionsOfTable(command.flags));
     ExpectRowsOfTheTable(command);
@@ -252,14 +243,14 @@ TEST(OptionLists, OfEveryCommandAgree) {
 }
 
 TEST(OptionLists, SuggestionsAreOptionsOfTheCommand) {
-  FoldOptions fold;
-  AnalyzeOptions analyze;
-  LiveSetRunOptions live;
-  RollupRunOptions rollup;
-  ExpectSuggestionsKnown(RollupFlags(rollup), ParseRollupOptions);
-  ExpectSuggestionsKnown(LiveSetFlags(live), ParseLiveSetOptions);
-  ExpectSuggestionsKnown(FoldFlags(fold), ParseFoldOptions);
-  ExpectSuggestionsKnown(AnalyzeFlags(analyze), ParseAnalyzeOptions);
+  const auto expect_known = [](const auto& command) {
+    ExpectSuggestionsKnown(command.Flags(),
+                           [&](int argc, auto argv) { return command.Parse(argc, argv); });
+  };
+  expect_known(kFoldCommand);
+  expect_known(kLiveSetCommand);
+  expect_known(kRollupCommand);
+  ExpectSuggestionsKnown(FlagsToRead(AnalyzeFlags), ParseAnalyzeOptions);
 }
 
 }  // namespace

@@ -57,8 +57,8 @@ std::vector<const char*> ArgumentsOf(const Words& words) {
 }
 
 template <class Run>
-int RunOf(auto parse, const Words& words, EngineTime at) {
-  const auto options = parse(static_cast<int>(words.size()), ArgumentsOf(words).data());
+int RunOf(const auto& command, const Words& words, EngineTime at) {
+  const auto options = command.Parse(static_cast<int>(words.size()), ArgumentsOf(words).data());
   EXPECT_TRUE(options.ok()) << options.status().message();
   return options.ok() ? Run(*options, MonotoneClock(at)).Run() : -1;
 }
@@ -74,9 +74,9 @@ class RunClock : public testing::Test {
                 " --output " + (dir_ / "out") + StateOption() + " " + more);
     testing::internal::CaptureStderr();
     RunResult result;
-    if (command.name == "fold") result.code = RunOf<FoldRun>(ParseFoldOptions, words, at);
-    if (command.name == "live") result.code = RunOf<LiveSetRun>(ParseLiveSetOptions, words, at);
-    if (command.name == "rollup") result.code = RunOf<RollupRun>(ParseRollupOptions, words, at);
+    if (command.name == "fold") result.code = RunOf<FoldRun>(kFoldCommand, words, at);
+    if (command.name == "live") result.code = RunOf<LiveSetRun>(kLiveSetCommand, words, at);
+    if (command.name == "rollup") result.code = RunOf<RollupRun>(kRollupCommand, words, at);
     result.err = testing::internal::GetCapturedStderr();
     result.out = Content(dir_ / "out");
     result.stats = Content(dir_ / "stats");
@@ -261,7 +261,8 @@ TEST_F(RunClock, ARunThatHasHadNoLineYetMovesTheClockOfTheDirectory) {
   const Words words =
       WordsOf("fold " + command.options + " --no-summary --output " + (dir_ / "out") +
               StateOption() + " /dev/fd/" + std::to_string(ends[0]));
-  const auto options = ParseFoldOptions(static_cast<int>(words.size()), ArgumentsOf(words).data());
+  const auto options =
+      kFoldCommand.Parse(static_cast<int>(words.size()), ArgumentsOf(words).data());
   ASSERT_TRUE(options.ok()) << options.status();
   testing::internal::CaptureStderr();
   const auto then = [&] { close_with("nonsense\n"); };

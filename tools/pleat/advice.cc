@@ -57,8 +57,7 @@ std::string RoundedUp(Duration d) {
 }
 
 std::string AboutOrder(const JobOptions& options, const StampCounts& stamps) {
-  if (options.spec.event.time.empty() || stamps.most_behind <= options.spec.event.reorder)
-    return {};
+  if (options.event.time.empty() || stamps.most_behind <= options.event.reorder) return {};
   std::string out = Counted(stamps.out_of_order, "event") + " came up to " +
                     RoundedUp(stamps.most_behind) + " behind; sort them by time, or see --reorder";
   if (stamps.behind_input > 0) {
@@ -73,7 +72,7 @@ std::string AboutZone(bool assumed_utc) {
 }
 
 std::string AboutTime(const JobOptions& options) {
-  if (!options.spec.event.time.empty()) return {};
+  if (!options.event.time.empty()) return {};
   const auto file = std::ranges::find_if(
       options.inputs, [](const std::string& path) { return InputSize(path) > 0; });
   if (file == options.inputs.end()) return {};
@@ -86,10 +85,10 @@ std::string AboutTime(const JobOptions& options) {
 std::string AboutExcluded(const JobOptions& options, std::string_view line,
                           const LineCounts& lines) {
   if (lines.events > 0 || lines.excluded == 0) return {};
-  const std::string types = TypeHintFor(line, options.spec.event.where);
+  const std::string types = TypeHintFor(line, options.event.where);
   if (!types.empty()) return "no line was kept; in the first one " + types + " (--where)";
   std::vector<std::string_view> given;
-  if (options.spec.event.where.kind != Condition::Kind::kNone) given.push_back("--where");
+  if (options.event.where.kind != Condition::Kind::kNone) given.push_back("--where");
   if (options.from) given.push_back("--from");
   if (options.to) given.push_back("--to");
   return "no line was kept: " + Counted(lines.excluded, "line") +
@@ -105,7 +104,7 @@ std::vector<std::string> AdviceOn(const JobOptions& options, std::span<const Opt
       AboutOrder(options, stamps),
       AboutTime(options),
       AboutZone(stamps.assumed_utc),
-      AdviceOnUnit(options.spec.event.time_unit, stamps.oldest, stamps.newest)};
+      AdviceOnUnit(options.event.time_unit, stamps.oldest, stamps.newest)};
   std::erase(advice, "");
   return advice;
 }

@@ -2,8 +2,6 @@
 // the help, the spec document or the run. Each command says in one EngineCommand what is its own.
 #pragma once
 
-#include <algorithm>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,16 +16,33 @@
 
 namespace pleat::cli {
 
-// `Options` are EngineJobOptions; `Job` is the EngineJob that runs with them.
-template <class Options, class Job>
+// What the help of each such command says of its input and of its exit codes.
+inline constexpr std::string_view kInputNotes = R"(
+Input: one JSON object a line, or what --input says. FILEs are read in the order
+  given; - or none is standard input. gzip and zstd are recognised by their
+  first bytes.
+Durations: numbers with us ms s m h d w, such as 250ms, 1.5h, 1h30m; also as
+  pleat analyze prints them, '1 min 30 s', and as ISO 8601 does, PT5M; or inf.
+)";
+inline constexpr std::string_view kExitNotes =
+    R"(Exit codes: 0 done, also with skipped invalid lines, and when the reader of the
+  output has gone; 1 could not read or write, no usable line, events over a
+  limit, --strict, --on-invalid fail; 2 wrong usage; 130, 143, 129 asked to end
+  (SIGINT, SIGTERM, SIGHUP): finished and flushed, or kept with --state.
+)";
+
+// `Options` are EngineJobOptions; SpecOf() gives their spec for the library.
+template <class Options>
 struct EngineCommand {
   std::string_view name;
-  std::string (*help)();
+  std::string_view examples;  // the help: these, the flags, and the notes between those of all
+  std::string_view notes;
+  // The table of flags. They set `options`, which outlives them.
   std::vector<Flag> (*flags)(Options& options);
-  // Refuses options that are incomplete, contradict each other, or would have no effect.
+  // Refuses options whose spec is valid, and that contradict each other or would have no effect.
   absl::Status (*check)(const Options& options);
-  // The texts of the options that belong to a spec beside the FoldSpec of the JobOptions.
-  std::vector<OptionText> (*own_texts)(const Options& options) = nullptr;
+  // Returns the exit code.
+  int (*run)(const Options& options);
 
   // Reads the command line, which begins with the command's name, and the spec document it names.
   // Errors: kInvalidArgument for a usage error; kUnavailable if the document cannot be read.
@@ -51,34 +66,32 @@ struct EngineCommand {
     if (absl::Status set = SetRange(options); !set.ok()) return set;
     options.inputs = std::move(given->inputs);
     Complete(options);
-    options.spec_texts = SpecTexts(options);
+    const auto spec = SpecOf(options);
+    options.spec_texts = OptionsOf(spec);
+    if (absl::Status valid = Validate(spec); !valid.ok()) return valid;
     if (absl::Status checked = check(options); !checked.ok()) return checked;
     return options;
+  }
+
+  std::vector<Flag> Flags() const { return FlagsToRead(flags); }
+
+  std::string Help() const {
+    return std::string(examples) + FlagsHelp(Flags()) + std::string(kInputNotes) +
+           std::string(notes) + std::string(kExitNotes);
   }
 
   // Prints the help or the spec document, or runs the job. Returns the exit code.
   int Main(int argc, const char* const* argv) const {
     absl::StatusOr<Options> options = Parse(argc, argv);
     if (!options.ok()) return Complain(name, options.status());
-    if (options->help) return Print(help());
-    if (!options->print_spec) return Job(*options).Run();
-    absl::StatusOr<std::string> document = Document(*options);
-    return document.ok() ? Print(*document) : Complain(name, document.status());
-  }
-
- private:
-  // The options that differ from the defaults, as a spec document.
-  // Errors: kInvalidArgument if a text, such as a file name, is not valid UTF-8.
-  absl::StatusOr<std::string> Document(Options& options) const {
+    if (options->help) return Print(Help());
+    if (!options->print_spec) return run(*options);
+    // The options that differ from the defaults. A file name may be no valid UTF-8.
     Options defaults;
     Options again;
-    return PrintDocument(options.spec_texts, flags(options), flags(defaults), flags(again));
-  }
-
-  std::vector<OptionText> SpecTexts(const Options& options) const {
-    std::vector<OptionText> texts = OptionsOf(options.spec);
-    if (own_texts != nullptr) std::ranges::move(own_texts(options), std::back_inserter(texts));
-    return texts;
+    absl::StatusOr<std::string> document =
+        PrintDocument(options->spec_texts, flags(*options), flags(defaults), flags(again));
+    return document.ok() ? Print(*document) : Complain(name, document.status());
   }
 };
 

@@ -38,7 +38,7 @@ FlagValue Every(std::optional<SnapshotEvery>& every) {
     if (!every) return std::string();
     return every->lines > 0 ? std::to_string(every->lines) : FormatDuration(every->time);
   };
-  return {FlagKind::kText, set, text};
+  return {set, text};
 }
 
 absl::Status CheckStateDirectory(const EngineJobOptions& options) {
@@ -64,8 +64,12 @@ absl::Status CheckStateDirectory(const EngineJobOptions& options) {
 
 }  // namespace
 
-Flag EngineFlag(EngineJobOptions& o, std::string_view name, std::string_view help) {
+Flag CommonFlag(EngineJobOptions& o, std::string_view name, std::string_view help) {
   const std::vector<Flag> flags = {
+      {"late", "FILE", "write rejected late lines there, as they came",
+       FileName(o.late_file, Dash::kRefused)},
+      {"open", "FILE", "", FileName(o.open_file, Dash::kRefused)},
+      {"idle", "DURATION", "", AboveZero(o.idle)},
       {"state", "DIR",
        "keep what is open in this directory, so that the same command goes on there after\n"
        "a crash or a kill, and the next run with further FILEs after --at-end keep: each\n"
@@ -87,12 +91,12 @@ Flag EngineFlag(EngineJobOptions& o, std::string_view name, std::string_view hel
       {"print-spec", "", "print what the options amount to, as such a document",
        Switch(o.print_spec)},
   };
-  Flag flag = *FindFlag(flags, name);
-  if (!help.empty()) flag.help = help;
-  return flag;
+  const Flag* const found = FindFlag(flags, name);
+  return found == nullptr ? CommonFlag(static_cast<JobOptions&>(o), name, help)
+                          : WithHelp(*found, help);
 }
 
-absl::Status CheckEffects(const EngineJobOptions& options) {
+absl::Status CheckEffects(const EngineJobOptions& options, TimeUse use) {
   if (absl::Status wrong = CheckStateDirectory(options); !wrong.ok()) return wrong;
   if (options.has_time()) {
     if (options.idle == kForever && options.max_forward_jump != kMaxForwardJump) {
@@ -100,16 +104,13 @@ absl::Status CheckEffects(const EngineJobOptions& options) {
     }
     return absl::OkStatus();
   }
-  // Events may state when their groups close and not when they happened.
-  const bool states_times = !options.spec.marks.close_at.empty();
-  if (options.spec.event.time_unit != TimeUnit::kNotStated && !states_times) {
+  if (options.event.time_unit != TimeUnit::kNotStated && !use.states_times) {
     return WrongFlag("time-unit", "needs --time, whose unit it is");
   }
-  const bool asks_clock = options.spec.folder.closing.every != kForever;
-  if (!options.spec.event.time_zone.empty() && !states_times && !asks_clock) {
+  if (!options.event.time_zone.empty() && !use.states_times && !use.asks_clock) {
     return WrongFlag("time-zone", "needs --time, whose zone it is");
   }
-  if (!options.spec.event.time_format.empty() && !states_times) {
+  if (!options.event.time_format.empty() && !use.states_times) {
     return WrongFlag("time-format", "needs --time, whose form it is");
   }
   if (options.idle != kForever) {
@@ -119,8 +120,7 @@ absl::Status CheckEffects(const EngineJobOptions& options) {
 }
 
 absl::Status EngineJob::OpenEngine() {
-  absl::StatusOr<std::unique_ptr<Engine>> engine =
-      Engine::Open(EngineOptionsFor(options_.spec.event));
+  absl::StatusOr<std::unique_ptr<Engine>> engine = Engine::Open(EngineOptionsFor(options_.event));
   if (!engine.ok()) return engine.status();
   engine_ = *std::move(engine);
   return absl::OkStatus();
@@ -267,7 +267,7 @@ bool EngineJob::FollowsWall(Duration silent) const {
 
 EngineTime EngineJob::Present(Duration silent) const {
   if (!on_event_time()) return ArrivalNow();
-  return FollowsWall(silent) ? SaturatingSub(Now(), options_.spec.event.reorder) : engine_->now();
+  return FollowsWall(silent) ? SaturatingSub(Now(), options_.event.reorder) : engine_->now();
 }
 
 absl::Status EngineJob::AppendResults(std::string_view lines) {
@@ -307,7 +307,7 @@ Duration EngineJob::UntilDue(Duration silent) const {
   }
   const std::optional<EngineTime> due = NextDue();
   if (!due) return kForever;
-  const Duration behind = on_event_time() ? options_.spec.event.reorder : Duration{0};
+  const Duration behind = on_event_time() ? options_.event.reorder : Duration{0};
   return SaturatingAdd(*due, behind) - Now();
 }
 

@@ -53,15 +53,21 @@ struct EngineJobOptions : JobOptions {
   // All options of the specs, and their texts.
   std::vector<OptionText> spec_texts;
 
-  bool has_time() const { return !spec.event.time.empty(); }
+  bool has_time() const { return !event.time.empty(); }
 };
 
-// The flags of such commands: state, snapshot-every, max-forward-jump, at-end, stats,
-// print-spec. REQUIRES: `options` outlives the flag.
-Flag EngineFlag(EngineJobOptions& options, std::string_view name, std::string_view help = {});
+// As CommonFlag() of JobOptions. Such commands also share late, open, idle, at-end, state,
+// snapshot-every, max-forward-jump, stats and print-spec.
+Flag CommonFlag(EngineJobOptions& options, std::string_view name, std::string_view help = {});
+
+// What else than --time may make use of a zone, a unit and a format.
+struct TimeUse {
+  bool states_times = false;  // events say when something happens, but for themselves
+  bool asks_clock = false;    // something happens by the clock of the zone
+};
 
 // Refuses options about time and about the state directory that would have no effect.
-absl::Status CheckEffects(const EngineJobOptions& options);
+absl::Status CheckEffects(const EngineJobOptions& options, TimeUse use = {});
 
 class EngineJob : public LineJob {
  protected:

@@ -14,7 +14,7 @@ FlagValue Switch(bool& on) {
     on = text == "true";
     return absl::OkStatus();
   };
-  return {FlagKind::kSwitch, set, [&on] { return std::string(on ? "true" : "false"); }};
+  return {set, [&on] { return std::string(on ? "true" : "false"); }};
 }
 
 FlagValue Number(int& number, int low, int high) {
@@ -29,7 +29,7 @@ FlagValue Number(int& number, int low, int high) {
     number = value;
     return absl::OkStatus();
   };
-  return {FlagKind::kNumber, set, [&number] { return std::to_string(number); }};
+  return {set, [&number] { return std::to_string(number); }};
 }
 
 FlagValue AboveZero(Duration& duration) {
@@ -40,7 +40,7 @@ FlagValue AboveZero(Duration& duration) {
     duration = *value;
     return absl::OkStatus();
   };
-  return {FlagKind::kText, set, [&duration] { return FormatDuration(duration); }};
+  return {set, [&duration] { return FormatDuration(duration); }};
 }
 
 FlagValue Text(std::string& to) {
@@ -48,7 +48,7 @@ FlagValue Text(std::string& to) {
     to = text;
     return absl::OkStatus();
   };
-  return {FlagKind::kText, set, [&to] { return to; }};
+  return {set, [&to] { return to; }};
 }
 
 std::string Alternatives(std::span<const std::string_view> names) {
@@ -72,7 +72,7 @@ FlagValue FileName(std::string& file, Dash dash) {
     file = text;
     return absl::OkStatus();
   };
-  return {FlagKind::kText, set, [&file] { return file; }};
+  return {set, [&file] { return file; }};
 }
 
 }  // namespace pleat::cli

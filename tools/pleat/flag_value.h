@@ -20,11 +20,7 @@
 
 namespace pleat::cli {
 
-enum class FlagKind { kText, kNumber, kSwitch, kList, kCondition };
-
 struct FlagValue {
-  FlagKind kind = FlagKind::kText;
-
   // Reads `text`. `name` is the flag's, for messages. Errors: kInvalidArgument, "--name: why".
   std::function<absl::Status(std::string_view name, std::string_view text)> set;
 
@@ -61,17 +57,17 @@ FlagValue FileName(std::string& file, Dash dash);
 
 // The option of a spec that has the flag's name; see SetOption().
 template <class Spec>
-FlagValue InSpec(Spec& spec, FlagKind kind = FlagKind::kText) {
+FlagValue InSpec(Spec& spec) {
   const auto set = [&spec](std::string_view name, std::string_view text) {
     return SetOption(spec, name, text);
   };
-  return {kind, set, nullptr};
+  return {set, nullptr};
 }
 
 // The same for `list`, a list of the spec.
 template <class Spec, class List>
 FlagValue ListInSpec(Spec& spec, List& list) {
-  FlagValue value = InSpec(spec, FlagKind::kList);
+  FlagValue value = InSpec(spec);
   value.clear = [&list] { list.clear(); };
   return value;
 }
@@ -86,7 +82,7 @@ FlagValue OneOf(Enum& choice, const std::vector<std::string_view>& names) {
     return absl::OkStatus();
   };
   const auto text = [&choice, names] { return std::string(names[static_cast<size_t>(choice)]); };
-  return {FlagKind::kText, set, text};
+  return {set, text};
 }
 
 }  // namespace pleat::cli

@@ -75,7 +75,7 @@ bool ForgottenBefore(std::string_view next, bool by_letter, std::span<const Flag
 // take the next argument, such as an input, could make the run overwrite it.
 std::optional<std::string_view> TextFor(const NamedFlag& named, std::span<const Flag> flags,
                                         int argc, const char* const* argv, int& i) {
-  const bool is_switch = named.flag->value.kind == FlagKind::kSwitch;
+  const bool is_switch = named.flag->is_switch();
   if (named.text) return named.text->empty() && !is_switch ? std::nullopt : named.text;
   if (is_switch) return "true";
   const bool by_letter = !LooksLikeAFlag(argv[i]);
@@ -157,7 +157,7 @@ absl::Status SetGiven(std::span<const Flag> flags, const GivenFlags& given) {
   for (const Flag& flag : flags) {
     const auto found = given.texts.find(flag.name);
     if (found == given.texts.end()) continue;
-    if (flag.value.kind == FlagKind::kCondition && found->second.size() > 1) {
+    if (flag.is_condition() && found->second.size() > 1) {
       return GivenTwice(flag.name, found->second);
     }
     if (flag.value.clear) flag.value.clear();

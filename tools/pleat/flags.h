@@ -21,6 +21,12 @@ struct Flag {
   FlagValue value;
   char letter = 0;             // its short form, such as k for -k
   std::string_view also = {};  // another name for the same
+
+  // The placeholder says what kind of value it is.
+  bool is_switch() const { return placeholder.empty(); }
+  bool is_number() const { return placeholder == "N" || placeholder == "BYTES"; }
+  bool is_condition() const { return placeholder == "COND"; }
+  bool is_list() const { return value.clear != nullptr; }
 };
 
 inline Flag Heading(std::string_view text) { return {"", "", text, {}}; }
@@ -49,6 +55,15 @@ absl::Status SetGiven(std::span<const Flag> flags, const GivenFlags& given);
 
 // The flag of that name, which may be its other one, or null.
 const Flag* FindFlag(std::span<const Flag> flags, std::string_view name);
+
+// A table to be read only: the options that its flags would set are gone.
+template <class Options>
+std::vector<Flag> FlagsToRead(std::vector<Flag> (*table)(Options& options)) {
+  Options options;
+  std::vector<Flag> flags = table(options);
+  for (Flag& flag : flags) flag.value = {};
+  return flags;
+}
 
 // The part of a help text that lists them.
 std::string FlagsHelp(std::span<const Flag> flags);

@@ -9,6 +9,8 @@
 #include <thread>
 #include <utility>
 
+#include <pleat/json.h>
+
 #include "tools/pleat/block_queue.h"
 #include "tools/pleat/input.h"
 #include "tools/pleat/machine_memory.h"
@@ -19,14 +21,17 @@ namespace {
 // Its default depends on the machine, so that a document does not hold it unless it was given.
 FlagValue MaxMemory(JobOptions& o) {
   const auto set = [&o](std::string_view name, std::string_view text) {
-    absl::Status status = SetOption(o.spec, name, text);
-    o.max_memory_given |= status.ok();
+    FoldSpec read;
+    absl::Status status = SetOption(read, name, text);
+    if (!status.ok()) return status;
+    o.max_memory = read.folder.limits.max_bytes;
+    o.max_memory_given = true;
     return status;
   };
   const auto text = [&o] {
-    return o.max_memory_given ? std::to_string(o.spec.folder.limits.max_bytes) : std::string();
+    return o.max_memory_given ? std::to_string(o.max_memory) : std::string();
   };
-  return {FlagKind::kNumber, set, text};
+  return {set, text};
 }
 
 // The same holds of their number.
@@ -37,7 +42,7 @@ FlagValue Threads(JobOptions& o) {
     o.threads_given |= status.ok();
     return status;
   };
-  return {FlagKind::kNumber, set, [&o, number] { return o.threads_given ? number.text() : ""; }};
+  return {set, [&o, number] { return o.threads_given ? number.text() : ""; }};
 }
 
 // The spec says its text.
@@ -46,7 +51,7 @@ FlagValue Bound(std::optional<std::string>& bound) {
     bound = text;
     return absl::OkStatus();
   };
-  return {FlagKind::kText, set, nullptr};
+  return {set, nullptr};
 }
 
 // `--input log.csv` is a slip that other programs suggest.
@@ -70,29 +75,31 @@ bool AddressesAreLimited() {
 // Flags without a help text have one of their own in every command.
 std::vector<Flag> CommonFlags(JobOptions& o) {
   return {
+      {"key", "[NAME=]PATH[,...]", "", ListInSpec(o.event, o.event.key), 'k'},
       {"input", "ndjson|csv|tsv|logfmt|json|access",
        "what the FILEs are: JSON objects a line each (default); CSV or TSV with a header;\n"
        "lines of name=value; JSON objects on any lines, also in arrays; or an access log\n"
        "of Apache or nginx. A field that is a number in JSON is a number, an empty one\n"
        "is null, all else is text",
        Format(o.input)},
-      {"time", "PATH", "", InSpec(o.spec), 't'},
-      {"time-unit", "s|ms|us|ns", "the unit of a number at --time; never guessed", InSpec(o.spec)},
+      {"time", "PATH", "", InSpec(o.event), 't'},
+      {"time-unit", "s|ms|us|ns", "the unit of a number at --time; never guessed", InSpec(o.event)},
       {"time-zone", "ZONE",
        "the zone of times that state none, a name such as Europe/Berlin, or an offset\n"
        "such as +01:00 (default UTC)",
-       InSpec(o.spec)},
+       InSpec(o.event)},
       {"time-format", "FORMAT",
        "how times are written, by the letters of strptime, such as\n"
        "'%d.%m.%Y %H:%M:%S'; %E*f reads the digits of a fraction",
-       InSpec(o.spec)},
-      {"reorder", "DURATION", "", InSpec(o.spec)},
+       InSpec(o.event)},
+      {"reorder", "DURATION", "", InSpec(o.event)},
       {"future-limit", "DURATION",
-       "events ahead of the watermark by more than this are invalid (default inf)", InSpec(o.spec)},
+       "events ahead of the watermark by more than this are invalid (default inf)",
+       InSpec(o.event)},
       {"where", "COND",
        "only lines for which this holds are events; the others are counted as excluded,\n"
        "and otherwise as if they were not there",
-       InSpec(o.spec, FlagKind::kCondition)},
+       InSpec(o.event)},
       {"from", "TIME",
        "likewise: only events at this time or later: a date, 2015-09-12, or a time in any\n"
        "form that --time takes, by --time-zone, --time-unit and --time-format; needs --time",
@@ -109,7 +116,12 @@ std::vector<Flag> CommonFlags(JobOptions& o) {
        FileName(o.output_file, Dash::kStandardStream), 'o'},
       {"quiet-summary", "", "no summary and no progress on stderr", Switch(o.quiet_summary), 0,
        "no-summary"},
-      {"threads", "N", "", Threads(o), 'j'},
+      {"threads", "N",
+       "1 to 256; same output for every N. One thread adds, the others decompress files\n"
+       "and check their lines. Default: up to 3, as there are processors, if a file has\n"
+       "1 MiB or more, else 1; a live input has one thread",
+       Threads(o), 'j'},
+      {"spec", "FILE", "", FileName(o.spec_file, Dash::kRefused)},
       {"help", "", "this text", Switch(o.help), 'h'},
   };
 }
@@ -117,19 +129,21 @@ std::vector<Flag> CommonFlags(JobOptions& o) {
 }  // namespace
 
 bool JobOptions::selects() const {
-  const EventSpec& event = spec.event;
   return event.where.kind != Condition::Kind::kNone || event.from != kBeginningOfTime ||
          event.to != kNever;
+}
+
+Flag WithHelp(Flag flag, std::string_view help) {
+  if (!help.empty()) flag.help = help;
+  assert(!flag.help.empty());
+  return flag;
 }
 
 Flag CommonFlag(JobOptions& options, std::string_view name, std::string_view help) {
   const std::vector<Flag> flags = CommonFlags(options);
   const Flag* const found = FindFlag(flags, name);
   assert(found != nullptr);
-  Flag flag = *found;
-  if (!help.empty()) flag.help = help;
-  assert(!flag.help.empty());
-  return flag;
+  return WithHelp(*found, help);
 }
 
 int ThreadsFor(const std::vector<std::string>& inputs, unsigned processors) {
@@ -144,15 +158,15 @@ int ThreadsFor(const std::vector<std::string>& inputs, unsigned processors) {
 
 absl::Status SetRange(JobOptions& options) {
   absl::Status status;
-  if (options.from) status.Update(SetOption(options.spec, "from", *options.from));
-  if (options.to) status.Update(SetOption(options.spec, "to", *options.to));
+  if (options.from) status.Update(SetOption(options.event, "from", *options.from));
+  if (options.to) status.Update(SetOption(options.event, "to", *options.to));
   return status;
 }
 
 void Complete(JobOptions& options) {
   options.no_file_given = options.inputs.empty();
   if (options.no_file_given) options.inputs.emplace_back("-");
-  if (!options.max_memory_given) options.spec.folder.limits.max_bytes = HalfOfMemory();
+  if (!options.max_memory_given) options.max_memory = HalfOfMemory();
   if (!options.threads_given && !AddressesAreLimited()) {
     options.threads = ThreadsFor(options.inputs, std::thread::hardware_concurrency());
   }

@@ -1,6 +1,7 @@
 // The options that all commands have which read lines of events, and the flags that set them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include <absl/status/status.h>
-#include <pleat/json.h>
+#include <pleat/json_lines.h>
 
 #include "tools/pleat/flags.h"
 #include "tools/pleat/records/input_format.h"
@@ -18,7 +19,7 @@ namespace pleat::cli {
 struct JobOptions {
   enum class OnInvalid : uint8_t { kSkip, kFail };
 
-  FoldSpec spec;  // the event's key and time, the limits, and so on
+  EventSpec event;
 
   // Whether lines may be excluded, so that the statistics count them.
   bool selects() const;
@@ -28,8 +29,8 @@ struct JobOptions {
   std::optional<std::string> from;
   std::optional<std::string> to;
 
-  bool max_memory_given =
-      false;  // if not, spec.folder.limits.max_bytes is half of the memory there is
+  size_t max_memory = 0;
+  bool max_memory_given = false;  // if not, Complete() chooses half of the memory there is
   int threads = 1;
   InputFormat input = InputFormat::kNdjson;
   bool threads_given = false;  // if not, Complete() chooses their number
@@ -46,16 +47,19 @@ struct JobOptions {
   bool help = false;
 };
 
-// The flag `name` of those that commands share: input, time, time-unit, time-zone, time-format,
+// The flag with this help, or with its own if that is empty. REQUIRES: there is one.
+Flag WithHelp(Flag flag, std::string_view help);
+
+// The flag `name` of those that commands share: key, input, time, time-unit, time-zone, time-format,
 // reorder, future-limit, where, from, to, max-memory, on-invalid, invalid, strict, output, quiet-summary,
-// threads, help. A command lists those that it has, where its help wants them, and gives `help` if
+// threads, spec, help. A command lists those that it has, where its help wants them, and gives `help` if
 // the flag means something of its own there. REQUIRES: `options` outlives the flag.
 Flag CommonFlag(JobOptions& options, std::string_view name, std::string_view help = {});
 
 // How many threads pay for these inputs on `processors` of them: one, unless a file is large.
 int ThreadsFor(const std::vector<std::string>& inputs, unsigned processors);
 
-// Sets the spec's range of time to what was given. Errors: kInvalidArgument.
+// Sets the event's range of time to what was given. Errors: kInvalidArgument.
 absl::Status SetRange(JobOptions& options);
 
 // Fills in the inputs, the memory and the threads if they were not given.

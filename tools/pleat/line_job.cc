@@ -280,7 +280,7 @@ void LineJob::TakeBlock(BlockQueue::Block& block) {
   // By the clock something may be due before the first usable line. It closes first: a line that is of
   // use as far as reading tells is so to an engine without event times.
   const bool has_lines = block.kind == LineBlock::Kind::kLines;
-  const bool by_clock = options_.spec.event.time.empty();
+  const bool by_clock = options_.event.time.empty();
   if (by_clock && has_lines && block.lines.front()->any_usable()) GoOn();
   if (!holds_back_) StartBlock();
   if (has_lines) {

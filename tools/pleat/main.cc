@@ -11,20 +11,17 @@
 
 #include <absl/status/statusor.h>
 
-#include "tools/pleat/analyze/analyze_command.h"
 #include "tools/pleat/analyze/analyze_options.h"
+#include "tools/pleat/analyze/analyze_run.h"
 #include "tools/pleat/completions.h"
 #include "tools/pleat/console.h"
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/flags.h"
 #include "tools/pleat/fold/fold_command.h"
-#include "tools/pleat/fold/fold_flags.h"
 #include "tools/pleat/interrupt.h"
 #include "tools/pleat/live/live_set_command.h"
-#include "tools/pleat/live/live_set_flags.h"
 #include "tools/pleat/old_names.h"
 #include "tools/pleat/rollup/rollup_command.h"
-#include "tools/pleat/rollup/rollup_flags.h"
 #include "tools/pleat/state/state_command.h"
 
 namespace pleat::cli {
@@ -48,45 +45,46 @@ std::vector<Flag> CompletionsFlags(CompletionsOptions& options) {
   return {Heading("Options"), {"help", "", "this text", Switch(options.help), 'h'}};
 }
 
-// The flags of a command, to be read only: the options that they would set are gone.
-template <class Options, std::vector<Flag> (*kFlags)(Options&)>
+template <const auto& kCommand>
+int MainOf(int argc, const char* const* argv) {
+  return kCommand.Main(argc, argv);
+}
+
+template <const auto& kCommand>
 std::vector<Flag> FlagsOf() {
-  Options options;
-  std::vector<Flag> flags = kFlags(options);
-  for (Flag& flag : flags) flag.value = {.kind = flag.value.kind};
-  return flags;
+  return kCommand.Flags();
 }
 
 constexpr Subcommand kSubcommands[] = {
     {"fold",
      "folds a stream of events into one line per group",
-     FoldMain,
-     FlagsOf<FoldOptions, FoldFlags>,
+     MainOf<kFoldCommand>,
+     FlagsOf<kFoldCommand>,
      {}},
     {"live",
      "says who is live in each series, and when that ends",
-     LiveSetMain,
-     FlagsOf<LiveSetRunOptions, LiveSetFlags>,
+     MainOf<kLiveSetCommand>,
+     FlagsOf<kLiveSetCommand>,
      {}},
     {"rollup",
      "counts by key and by window of time, once and for all",
-     RollupMain,
-     FlagsOf<RollupRunOptions, RollupFlags>,
+     MainOf<kRollupCommand>,
+     FlagsOf<kRollupCommand>,
      {}},
     {"analyze",
      "says what every quiet period would have done with a log",
      AnalyzeMain,
-     FlagsOf<AnalyzeOptions, AnalyzeFlags>,
+     [] { return FlagsToRead(AnalyzeFlags); },
      {}},
     {"state",
      "says what a state directory holds, and saves what is left",
      StateMain,
-     FlagsOf<StateOptionsGiven, StateFlags>,
+     [] { return FlagsToRead(StateFlags); },
      {kStateActions, "DIR"}},
     {"completions",
      "prints what a shell needs to complete all this",
      CompletionsMain,
-     FlagsOf<CompletionsOptions, CompletionsFlags>,
+     [] { return FlagsToRead(CompletionsFlags); },
      {kShells, ""}},
 };
 

@@ -50,9 +50,9 @@ absl::Status ApplyDocument(std::string_view document, std::string_view file,
   return absl::InvalidArgumentError(std::string(file) + ": " + std::string(status.message()));
 }
 
-void AppendValue(FlagKind kind, const std::string& text, std::string& out) {
-  const bool bare = kind == FlagKind::kNumber || kind == FlagKind::kSwitch ||
-                    (kind == FlagKind::kCondition && text.starts_with('{'));
+void AppendValue(const Flag& flag, const std::string& text, std::string& out) {
+  const bool bare =
+      flag.is_number() || flag.is_switch() || (flag.is_condition() && text.starts_with('{'));
   bare ? void(out += text) : AppendJsonString(text, out);
 }
 
@@ -70,16 +70,16 @@ std::string DocumentOf(std::span<const OptionText> options, std::span<const Flag
   std::string out;
   for (auto next = options.begin(); next != options.end();) {
     const auto& [name, text] = *next;
-    const FlagKind kind = FindFlag(flags, name)->value.kind;
+    const Flag& flag = *FindFlag(flags, name);
     out += out.empty() ? "{\n  " : ",\n  ";
     AppendJsonString(name, out);
-    out += kind == FlagKind::kList ? ": [" : ": ";
-    AppendValue(kind, text, out);
+    out += flag.is_list() ? ": [" : ": ";
+    AppendValue(flag, text, out);
     for (++next; next != options.end() && next->first == name; ++next) {
       out += ", ";
-      AppendValue(kind, next->second, out);
+      AppendValue(flag, next->second, out);
     }
-    if (kind == FlagKind::kList) out += ']';
+    if (flag.is_list()) out += ']';
   }
   return out + "\n}\n";
 }

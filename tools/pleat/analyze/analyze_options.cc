@@ -53,11 +53,11 @@ Exit codes: as pleat fold; 1 also if events were left out.
 // Each text is a key of its own.
 FlagValue Keys(std::vector<std::string>& keys) {
   const auto add = [&keys](std::string_view name, std::string_view text) {
-    FoldSpec probe;
+    EventSpec probe;
     keys.emplace_back(text);
     return SetOption(probe, name, text);
   };
-  return {FlagKind::kList, add, nullptr};
+  return {add, nullptr};
 }
 
 FlagValue QuietGrid(std::vector<Duration>& grid) {
@@ -67,7 +67,7 @@ FlagValue QuietGrid(std::vector<Duration>& grid) {
     grid = *std::move(parsed);
     return absl::OkStatus();
   };
-  return {FlagKind::kText, set, nullptr};
+  return {set, nullptr};
 }
 
 FlagValue Ratio(double& ratio) {
@@ -77,7 +77,7 @@ FlagValue Ratio(double& ratio) {
     if (error == std::errc() && stop == end && ratio > 0 && ratio < 1) return absl::OkStatus();
     return WrongFlag(name, "must be a number between 0 and 1, such as 0.95");
   };
-  return {FlagKind::kText, set, nullptr};
+  return {set, nullptr};
 }
 
 // Says of an option that other commands have which one to use here.
@@ -225,7 +225,7 @@ absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(int argc, const char* const* 
   options.inputs = std::move(given->inputs);
   Complete(options);
   if (options.keys.empty()) return WrongFlag("key", "is required");
-  options.analyzer.max_bytes = options.spec.folder.limits.max_bytes / options.keys.size();
+  options.analyzer.max_bytes = options.max_memory / options.keys.size();
   return options;
 }
 

@@ -14,7 +14,7 @@
 
 namespace pleat::cli {
 
-// Of the FoldSpec it uses the time, its unit, the bound of disorder and the future limit.
+// The EventSpec of the JobOptions has no key: there are several.
 struct AnalyzeOptions : JobOptions {
   std::vector<std::string> keys;  // one analysis each
   AnalyzerOptions analyzer;

@@ -8,6 +8,7 @@
 #include "tools/pleat/analyze/analysis_chart.h"
 #include "tools/pleat/analyze/analysis_page.h"
 #include "tools/pleat/analyze/analyze_output.h"
+#include "tools/pleat/console.h"
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/interrupt.h"
 #include "tools/pleat/quantity_text.h"
@@ -17,13 +18,13 @@ namespace pleat::cli {
 
 absl::Status AnalyzeRun::Open() {
   for (const std::string& key : options_.keys) {
-    FoldSpec spec = options_.spec;
+    EventSpec spec = options_.event;
     if (absl::Status set = SetOption(spec, "key", key); !set.ok()) return set;
     absl::StatusOr<std::unique_ptr<JsonAnalyzer>> analyzer =
-        JsonAnalyzer::Open(spec.event, options_.analyzer);
+        JsonAnalyzer::Open(spec, options_.analyzer);
     if (!analyzer.ok()) return analyzer.status();
     analyzers_.push_back(*std::move(analyzer));
-    compound_.push_back(spec.event.key.size() > 1 || key.empty());
+    compound_.push_back(spec.key.size() > 1 || key.empty());
   }
   return absl::OkStatus();
 }
@@ -106,7 +107,7 @@ void AnalyzeRun::Conclude() {
   const bool assumed_utc =
       std::ranges::any_of(analyzers_, [](const auto& analyzer) { return analyzer->assumed_utc(); });
   const Analysis& any = *keys.front().analysis;
-  const std::string advice = AdviceOnUnit(options_.spec.event.time_unit, any.first, any.last);
+  const std::string advice = AdviceOnUnit(options_.event.time_unit, any.first, any.last);
   if (any.events > 0 && !advice.empty()) Say(advice);
   if (assumed_utc) Say(std::string(kAssumedUtc));
 }
@@ -175,6 +176,13 @@ std::string AnalyzeRun::SourceName() const {
     names += (names.empty() ? "" : ", ") + Printable(name.substr(name.rfind('/') + 1));
   }
   return names;
+}
+
+int AnalyzeMain(int argc, const char* const* argv) {
+  absl::StatusOr<AnalyzeOptions> options = ParseAnalyzeOptions(argc, argv);
+  if (!options.ok()) return Complain("analyze", options.status());
+  if (options->help) return Print(AnalyzeHelp());
+  return AnalyzeRun(*options).Run();
 }
 
 }  // namespace pleat::cli

@@ -43,4 +43,7 @@ class AnalyzeRun final : public LineJob {
   std::unique_ptr<OutputFile> svg_;
 };
 
+// The command. `argv` begins with its name. Returns the exit code.
+int AnalyzeMain(int argc, const char* const* argv);
+
 }  // namespace pleat::cli

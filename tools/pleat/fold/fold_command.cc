@@ -1,17 +1,220 @@
-// The checks of the options of `pleat fold`. EngineCommand has the rest of the command.
 #include "tools/pleat/fold/fold_command.h"
 
-#include "tools/pleat/engine_command.h"
-#include "tools/pleat/fold/fold_flags.h"
 #include "tools/pleat/fold/fold_run.h"
 
 namespace pleat::cli {
 namespace {
 
+constexpr std::string_view kFoldExamples =
+    R"(pleat fold: folds bursts of events into one line per group
+
+Usage: pleat fold [OPTIONS] [FILE...]
+
+Examples:
+  One line per account, once it has been quiet for five minutes, as it happens:
+    tail -F events.ndjson | pleat fold --key account_id --quiet 5m \
+        --merge 'metrics=keys(metrics)'
+
+  A day of edits by user, by the time the events state, at most an hour a group:
+    pleat fold --key user --time time --quiet 5m --max-wait 1h \
+        --merge 'edits=count()' --merge 'added=sum(added)' wiki.ndjson.gz
+
+  Unix seconds, 30 seconds out of order, a compound key, rejected lines kept:
+    pleat fold --key who=user.id,page --time ts --time-unit s --reorder 30s \
+        --quiet 10m --allowed-lateness 1h --late late.ndjson \
+        --invalid invalid.ndjson *.zst
+
+  One line per order, as soon as it is paid or failed, or comes to 1000 or more:
+    pleat fold --key order --time at --quiet 1h --merge 'total=sum(price)' \
+        --end-when '{"any":["status=paid","status=failed"]}' \
+        --close-when 'total>=1000' orders.ndjson
+
+  The first alert of a burst at once, and at its end how many there were:
+    pleat fold --key alert --quiet 10m --edge both --merge 'n=count()' a.ndjson
+)";
+
+constexpr std::string_view kFoldNotes =
+    R"(Conditions: PATH OP VALUE, such as status=done or 'total>=100', with = != < <= >
+  >=. VALUE is a number, true, false, null or a string in quotes if it reads as
+  one, else text. Several: {"all":["a=1",{"not":"b=2"}]}, also with any.
+  Numbers compare by value and exactly, strings by their bytes; an absent member
+  is null. A PATH with an operator in it goes in quotes: '"a=b"=1'.
+Output: one line per group, in the order in which the groups close:
+    {"user":"ann","edits":3,"_fold":{"count":3,
+     "first":"2015-09-12T00:47:35.776000Z","last":"...","closed":"...",
+     "reason":"quiet"}}
+  These times are printed in UTC, also with --time-zone and --close-every.
+  reason is quiet, max_wait, closing_time, max_events, max_bytes, start_mark,
+  end_mark, condition, flush, limit or end; of lines before the last of a group
+  leading or partial; correction; and in the file of --open, open.
+Stats: lines = events + invalid + excluded;
+  events = opened + folded + late + over_limit + duplicate + conflict
+           + corrected + control;
+  opened = emissions - partial - corrected + silent + cancelled + open.
+)";
+
+std::vector<Flag> FoldFlags(FoldOptions& o) {
+  return {
+      Heading("Grouping"),
+      CommonFlag(
+          o, "key",
+          "the members that make up the group key (required); a.b nests, a.0 goes\n"
+          "into an array, and a PATH that starts with / is a JSON Pointer; NAME is how it is\n"
+          "called in the output. --key '' makes all events one group"),
+      {"merge", "NAME=REDUCER(PATH)",
+       "adds a member to the output; may be repeated, in output order. REDUCER is one\n"
+       "of keys set sum min max mean count first last distinct array concat duration\n"
+       "p50 p90 p95 p99 p999 top; count() counts events, duration() is the seconds from\n"
+       "the first event to the last, p50 to p999 are rounded to three digits, which is\n"
+       "within 0.5 %, array(PATH,N) keeps N elements, concat(PATH,SEP,N) N bytes; last(.)\n"
+       "and first(.) give the whole event",
+       ListInSpec(o.fold, o.fold.merges)},
+      {"rest", "drop|first|last",
+       "members that no other option takes: drop them (default), or\n"
+       "add each to the output with its first or its last value",
+       InSpec(o.fold)},
+      {"raw", "N", "adds the first N events, as they came, as \"_raw\"", InSpec(o.fold)},
+      {"raw-last", "N", "adds the last N events, by their time, as \"_raw_last\"", InSpec(o.fold)},
+      Heading("Which lines are events"),
+      CommonFlag(o, "where"),
+      CommonFlag(o, "from"),
+      CommonFlag(o, "to"),
+      Heading("When a group closes"),
+      {"quiet", "DURATION",
+       "this long after its last event (required without --close-every). adaptive:FLOOR..CEILING "
+       "learns the\n"
+       "period from the gaps between events, such that each CEILING of waiting folds\n"
+       "more than one event",
+       InSpec(o.fold), 'q'},
+      {"class", "PATH",
+       "with adaptive: the member that names the class of a key; each class learns\n"
+       "its own period",
+       InSpec(o.fold)},
+      {"max-wait", "DURATION", "this long after its first event, however busy it is (default inf)",
+       InSpec(o.fold)},
+      {"close-every", "DURATION[@TIME]",
+       "when the clock comes to a multiple of DURATION, counted from 1970, or TIME later:\n"
+       "24h@09:00 is each day at nine, 1h@00:15 a quarter past each hour. The clock is that\n"
+       "of --time-zone. With it --quiet may be left out",
+       InSpec(o.fold)},
+      {"close-at", "PATH",
+       "at the time that an event states there, if it does: a time as that of --time.\n"
+       "Of several the last one holds; one that is past closes the group at once",
+       InSpec(o.fold)},
+      {"max-events", "N", "when it holds N events", InSpec(o.fold)},
+      {"max-bytes", "BYTES", "when its lines add up to this many bytes, also as 64Ki or 1M",
+       InSpec(o.fold)},
+      {"start-when", "COND",
+       "before an event for which this holds: it opens the next group of its key", InSpec(o.fold)},
+      {"end-when", "COND", "after an event for which this holds: it is the last of its group",
+       InSpec(o.fold)},
+      {"close-when", "COND", "as soon as this holds for its merged values, by their NAME",
+       InSpec(o.fold)},
+      {"flush-when", "COND",
+       "an event for which this holds closes the open group of its key, if there is\n"
+       "one, and is not folded itself",
+       InSpec(o.fold)},
+      {"cancel-when", "COND", "likewise, but the group is dropped", InSpec(o.fold)},
+      {"quiet-path", "PATH",
+       "the member with an event's own quiet period, as text such as \"90s\"; without\n"
+       "the member --quiet counts. A group closes at the latest deadline of its events",
+       InSpec(o.fold)},
+      CommonFlag(o, "at-end",
+                 "at the end of input: close the open groups with the reason \"end\" (default),\n"
+                 "drop them (not with --state), or with --state keep them for the next run,\n"
+                 "and leave it a last line of a FILE that has no end yet"),
+      CommonFlag(o, "open",
+                 "write the groups that are open when the input ends to FILE, with the reason\n"
+                 "\"open\", whatever --at-end does with them"),
+      Heading("When a group comes out"),
+      {"edge", "trailing|leading|both",
+       "when it closes (default); or when it opens, with its first event, and what\n"
+       "follows is held back until it closes; or both, if anything followed",
+       InSpec(o.fold)},
+      {"partial-every", "DURATION",
+       "also while it is open: its state so far, this long after it opened and at\n"
+       "every multiple of that, if it changed since the last time",
+       InSpec(o.fold)},
+      Heading("Time"),
+      CommonFlag(
+          o, "time",
+          "the member with the time of an event: a number with --time-unit, or text, such as\n"
+          "2015-02-24 09:58:42 or 24/Feb/2015:09:58:42 +0100.\n"
+          "Without --time an event happens when it is read, and emissions appear as they\n"
+          "fall due"),
+      CommonFlag(o, "time-unit"),
+      CommonFlag(o, "time-zone"),
+      CommonFlag(o, "time-format"),
+      CommonFlag(
+          o, "reorder",
+          "how far out of order events may come: the watermark, which closes groups,\n"
+          "trails the newest event by this much (default 0). Until a group closes it takes in\n"
+          "events, so a pause as long as quiet period and bound may not end it: better\n"
+          "sort a file by time"),
+      {"allowed-lateness", "DURATION",
+       "events older than the watermark by more than this are late (default inf)", InSpec(o.fold)},
+      {"on-late", "reject|fold|correct",
+       "count late events without folding them (default), fold them like any other, or\n"
+       "write each by itself, with the reason \"correction\"",
+       InSpec(o.fold)},
+      CommonFlag(o, "late"),
+      CommonFlag(o, "future-limit"),
+      {"id", "PATH",
+       "the member that identifies an event within its key. An id seen before is a\n"
+       "duplicate, or with different content a conflict; neither is folded. Ids are\n"
+       "remembered for --allowed-lateness, which is required with it",
+       InSpec(o.fold)},
+      CommonFlag(o, "idle",
+                 "with --time, on a pipe: after this long without input the watermark follows\n"
+                 "the wall clock, so that the last groups come out (for stamps near it)"),
+      Heading("Input and limits"),
+      CommonFlag(o, "input"),
+      CommonFlag(o, "on-invalid"),
+      CommonFlag(o, "invalid"),
+      CommonFlag(o, "strict"),
+      {"max-groups", "N",
+       "open groups at a time (default 50000000); an event past a limit is refused",
+       InSpec(o.fold)},
+      CommonFlag(o, "max-memory",
+                 "memory for open groups, also as 512Mi or 2G (default half of the machine's, or\n"
+                 "of the control group's)"),
+      {"on-limit", "refuse|emit",
+       "at these limits refuse events (default), or make room: close the groups that\n"
+       "are due next early, with the reason \"limit\"",
+       InSpec(o.fold)},
+      Heading("Output"),
+      {"no-meta", "", "leave out \"_fold\", unless a sum is at the end of its range",
+       InSpec(o.fold)},
+      {"emission-id", "", "add an \"id\" to \"_fold\" that no other line of this run has",
+       InSpec(o.fold)},
+      CommonFlag(o, "output"),
+      CommonFlag(o, "stats"),
+      CommonFlag(o, "quiet-summary"),
+      Heading("Going on after a restart"),
+      CommonFlag(o, "state"),
+      CommonFlag(o, "snapshot-every"),
+      CommonFlag(o, "max-forward-jump"),
+      Heading("Running"),
+      CommonFlag(
+          o, "threads",
+          "1 to 256; same output for every N. One thread folds, the others decompress files\n"
+          "and check their lines. Default: up to 3, as there are processors, if a file has\n"
+          "1 MiB or more, else 1; a live input has one thread"),
+      CommonFlag(
+          o, "spec",
+          "read the options above from a JSON document, {\"key\":[\"user\"],\"quiet\":\"5m\"};\n"
+          "flags override it, and a --key or --merge replaces its whole list"),
+      CommonFlag(o, "print-spec"),
+      CommonFlag(o, "help"),
+  };
+}
+
 absl::Status CheckFoldOptions(const FoldOptions& options) {
-  if (absl::Status valid = Validate(options.spec); !valid.ok()) return valid;
-  const FoldSpec& spec = options.spec;
-  if (absl::Status effects = CheckEffects(options); !effects.ok()) return effects;
+  const FoldSpec& spec = options.fold;
+  absl::Status effects =
+      CheckEffects(options, {.states_times = !spec.marks.close_at.empty(),
+                             .asks_clock = spec.folder.closing.every != kForever});
+  if (!effects.ok()) return effects;
   if (!options.has_time() && spec.marks.id.empty() &&
       spec.folder.late.allowed_lateness != kForever) {
     return WrongFlag("allowed-lateness", "needs --time, without which no event is late (or --id)");
@@ -22,19 +225,15 @@ absl::Status CheckFoldOptions(const FoldOptions& options) {
   return absl::OkStatus();
 }
 
-constexpr EngineCommand<FoldOptions, FoldRun> kFoldCommand = {
-    .name = "fold",
-    .help = FoldHelp,
-    .flags = FoldFlags,
-    .check = CheckFoldOptions,
-};
-
 }  // namespace
 
-absl::StatusOr<FoldOptions> ParseFoldOptions(int argc, const char* const* argv) {
-  return kFoldCommand.Parse(argc, argv);
-}
-
-int FoldMain(int argc, const char* const* argv) { return kFoldCommand.Main(argc, argv); }
+constexpr EngineCommand<FoldOptions> kFoldCommand = {
+    .name = "fold",
+    .examples = kFoldExamples,
+    .notes = kFoldNotes,
+    .flags = FoldFlags,
+    .check = CheckFoldOptions,
+    .run = [](const FoldOptions& options) { return FoldRun(options).Run(); },
+};
 
 }  // namespace pleat::cli

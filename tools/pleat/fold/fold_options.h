@@ -1,10 +1,24 @@
-// The options of `pleat fold`. Those that the library knows are in the FoldSpec of the JobOptions.
+// The options of `pleat fold`.
 #pragma once
+
+#include <pleat/json.h>
 
 #include "tools/pleat/engine_job.h"
 
 namespace pleat::cli {
 
-using FoldOptions = EngineJobOptions;
+// The key, the time and --max-memory are in the JobOptions; see SpecOf().
+struct FoldOptions : EngineJobOptions {
+  FoldSpec fold;
+};
+
+// The spec for the library.
+inline FoldSpec SpecOf(const FoldOptions& options) {
+  FoldSpec spec = options.fold;
+  spec.event = options.event;
+  spec.folder.limits.max_bytes = options.max_memory;
+  spec.folder.limits.count_ready = false;
+  return spec;
+}
 
 }  // namespace pleat::cli

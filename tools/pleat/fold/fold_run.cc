@@ -14,9 +14,8 @@ constexpr size_t kPopAtOnce = 1024;
 
 absl::Status FoldRun::Open() {
   if (absl::Status opened = OpenEngine(); !opened.ok()) return opened;
-  FoldSpec spec = options_.spec;
-  spec.folder.limits.count_ready = false;
-  absl::StatusOr<std::unique_ptr<JsonFolder>> folder = JsonFolder::Open(engine(), "fold", spec);
+  absl::StatusOr<std::unique_ptr<JsonFolder>> folder =
+      JsonFolder::Open(engine(), "fold", SpecOf(options_));
   if (!folder.ok()) return folder.status();
   folder_ = *std::move(folder);
   return Recover();
@@ -63,10 +62,9 @@ void FoldRun::OnEvent(const UnusualLine& line) {
 
 // At the first refusal.
 std::string FoldRun::ReachedLimit() const {
-  const auto& limits = options_.spec.folder.limits;
   return folder_->ledger().over_byte_limit > 0
-             ? "--max-memory " + std::to_string(limits.max_bytes)
-             : "--max-groups " + std::to_string(limits.max_groups);
+             ? "--max-memory " + std::to_string(options_.max_memory)
+             : "--max-groups " + std::to_string(options_.fold.folder.limits.max_groups);
 }
 
 // ---

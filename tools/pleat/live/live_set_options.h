@@ -10,7 +10,7 @@
 
 namespace pleat::cli {
 
-// The key, the time and --max-memory are in the FoldSpec of the JobOptions; see SpecOf().
+// The key, the time and --max-memory are in the JobOptions; see SpecOf().
 struct LiveSetRunOptions : EngineJobOptions {
   LiveSetSpec live_set;
 
@@ -26,7 +26,7 @@ struct LiveSetRunOptions : EngineJobOptions {
 // How many lines are added before their changes are taken.
 inline constexpr size_t kLinesAtOnce = 512;
 
-// All that the library has to know.
+// The spec for the library.
 inline LiveSetSpec SpecOf(const LiveSetRunOptions& options) {
   // Each line makes three changes at most: one member ends for it, it adds another, and that ends
   // before changes are taken. Where members make room, one line of 1 MiB drops less than 20,000 for its
@@ -34,8 +34,8 @@ inline LiveSetSpec SpecOf(const LiveSetRunOptions& options) {
   constexpr size_t kOfLines = 3 * kLinesAtOnce;
   constexpr size_t kOfLongLine = 20'000;
   LiveSetSpec spec = options.live_set;
-  spec.event = options.spec.event;
-  spec.live_set.limits.max_bytes = options.spec.folder.limits.max_bytes;
+  spec.event = options.event;
+  spec.live_set.limits.max_bytes = options.max_memory;
   const bool drops = spec.live_set.limits.on_limit == OnLiveSetLimit::kDropOldest;
   spec.live_set.max_changes = kOfLines + (drops ? kOfLongLine : 0);
   return spec;

@@ -93,7 +93,7 @@ std::string LiveSetRun::ReachedLimit() const {
     return "--max-members " + std::to_string(limits.max_members);
   }
   if (sizes.series >= limits.max_series) return "--max-series " + std::to_string(limits.max_series);
-  return "--max-memory " + std::to_string(options_.spec.folder.limits.max_bytes);
+  return "--max-memory " + std::to_string(options_.max_memory);
 }
 
 // ---

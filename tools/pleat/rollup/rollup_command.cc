@@ -1,15 +1,149 @@
-// The checks of the options of `pleat rollup`. EngineCommand has the rest of the command.
 #include "tools/pleat/rollup/rollup_command.h"
 
-#include "tools/pleat/engine_command.h"
-#include "tools/pleat/rollup/rollup_flags.h"
 #include "tools/pleat/rollup/rollup_run.h"
 
 namespace pleat::cli {
 namespace {
 
+constexpr std::string_view kRollupExamples =
+    R"(pleat rollup: counts by key and by window of time, once and for all
+
+Usage: pleat rollup [OPTIONS] [FILE...]
+
+Examples:
+  Views of each page by the minute, as they happen; a minute is written ten
+  seconds after its end:
+    tail -F views.ndjson |
+        pleat rollup --key page --window 1m --allowed-lateness 10s
+
+  Edits of each channel, and how much text they added, by the minute and by the
+  hour, by the time the events state:
+    pleat rollup --key channel --value delta --time time --window 1m,1h \
+        --allowed-lateness 30s wiki.ndjson.gz
+
+  Plays that producers may send twice, and for how long their ids are remembered
+  depends on the allowed lateness; those that are too late kept for later:
+    pleat rollup --key title --id play --time at --window 1h \
+        --allowed-lateness 5m --late late.ndjson plays.ndjson
+
+  Late sales as corrections of the hours that are out, each with the id of the
+  line that it corrects:
+    pleat rollup --key shop --value cents --time at --window 1h \
+        --allowed-lateness 1m --on-late correct --emission-id sales.ndjson
+)";
+
+constexpr std::string_view kRollupNotes =
+    R"(Windows: they begin at multiples of their length since 1970, and their end is
+  not part of them. A window is final, and written, when the watermark is the
+  allowed lateness and the margin past its end: it never changes again.
+Output: one line per key and window, in the order in which windows end:
+    {"page":"Main","start":"2015-09-12T00:47:00.000000Z","end":"...","count":9,
+     "sum":120,"reason":"final"}
+  Times are printed in UTC, also with --time-zone.
+  sum with --value only. reason is final; end for what the end of the input
+  closed, which is not final; correction; and in the file of --open, open.
+Stats: lines = events + invalid + excluded;
+  events = added + late + duplicate + conflict + clamped + corrected
+           + over_limit;
+  windows = final + ended + open.
+)";
+
+std::vector<Flag> RollupFlags(RollupRunOptions& o) {
+  return {
+      Heading("Counting"),
+      CommonFlag(
+          o, "key",
+          "the members of a line that say what is counted by (required); a.b nests, a.0\n"
+          "goes into an array, and a PATH that starts with / is a JSON Pointer; NAME is how\n"
+          "it is called in the output. --key '' counts all events together"),
+      {"value", "PATH",
+       "the number that an event adds, for \"sum\"; what is no number adds nothing, and the\n"
+       "event counts",
+       InSpec(o.rollup)},
+      {"id", "PATH",
+       "the member that identifies an event within its key. An id seen before is a\n"
+       "duplicate, or with another value a conflict; neither counts. Ids are remembered\n"
+       "for ten times --allowed-lateness",
+       InSpec(o.rollup)},
+      Heading("Which lines are events"),
+      CommonFlag(o, "where"),
+      CommonFlag(o, "from"),
+      CommonFlag(o, "to"),
+      Heading("When a window comes out"),
+      {"window", "DURATION[,...]",
+       "the length of the windows (required); or several lengths, each a multiple of the\n"
+       "first, such as 1m,1h",
+       ListInSpec(o.rollup, o.rollup.rollup.windows)},
+      {"allowed-lateness", "DURATION",
+       "events older than the watermark by more than this are late (required); a window\n"
+       "is final this long after its end",
+       InSpec(o.rollup)},
+      {"margin", "DURATION",
+       "and this much later (default 0), for the clocks of other hosts; it makes no\n"
+       "event acceptable",
+       InSpec(o.rollup)},
+      CommonFlag(o, "at-end",
+                 "at the end of input: close the open windows with the reason \"end\" (default),\n"
+                 "drop them (not with --state), or with --state keep them for the next run,\n"
+                 "and leave it a last line of a FILE that has no end yet"),
+      CommonFlag(o, "open",
+                 "write the windows that are open when the input ends to FILE, with the reason\n"
+                 "\"open\", whatever --at-end does with them"),
+      Heading("Time"),
+      CommonFlag(
+          o, "time",
+          "the member with the time of an event: a number with --time-unit, or text, such as\n"
+          "2015-02-24 09:58:42 or 24/Feb/2015:09:58:42 +0100.\n"
+          "Without --time an event happens when it is read, and windows appear as they\n"
+          "are final"),
+      CommonFlag(o, "time-unit"),
+      CommonFlag(o, "time-zone"),
+      CommonFlag(o, "time-format"),
+      CommonFlag(o, "reorder",
+                 "how far out of order events may come: the watermark trails the newest event\n"
+                 "by this much (default 0)"),
+      {"on-late", "reject|clamp|correct",
+       "count late events without adding them (default), add them to the earliest window\n"
+       "that takes any, or write each by itself, with the reason \"correction\"",
+       InSpec(o.rollup)},
+      CommonFlag(o, "late"),
+      CommonFlag(o, "future-limit"),
+      CommonFlag(o, "idle",
+                 "with --time, on a pipe: after this long without input the watermark follows\n"
+                 "the wall clock, so that the last windows come out (for stamps near it)"),
+      Heading("Input and limits"),
+      CommonFlag(o, "input"),
+      CommonFlag(o, "on-invalid"),
+      CommonFlag(o, "invalid"),
+      CommonFlag(o, "strict"),
+      {"max-keys", "N",
+       "keys with open windows at a time (default 50000000); an event past a limit is\n"
+       "over_limit",
+       InSpec(o.rollup)},
+      CommonFlag(o, "max-memory",
+                 "memory for open windows and ids, also as 512Mi or 2G (default half of the\n"
+                 "machine's, or of the control group's)"),
+      Heading("Output"),
+      {"emission-id", "", "add an \"id\" that no other line of this run has", InSpec(o.rollup)},
+      CommonFlag(o, "output"),
+      CommonFlag(o, "stats"),
+      CommonFlag(o, "quiet-summary"),
+      Heading("Going on after a restart"),
+      CommonFlag(o, "state"),
+      CommonFlag(o, "snapshot-every"),
+      CommonFlag(o, "max-forward-jump"),
+      Heading("Running"),
+      CommonFlag(o, "threads"),
+      CommonFlag(
+          o, "spec",
+          "read the options above from a JSON document, {\"key\":[\"page\"],\"window\":[\"1m\"]};\n"
+          "flags override it, and a --key or --window replaces its whole list"),
+      CommonFlag(o, "print-spec"),
+      CommonFlag(o, "help"),
+  };
+}
+
 absl::Status CheckRollupOptions(const RollupRunOptions& options) {
-  if (absl::Status valid = Validate(SpecOf(options)); !valid.ok()) return valid;
   absl::Status effects = CheckEffects(options);
   if (!effects.ok() || options.has_time()) return effects;
   constexpr const char* kWhy = "needs --time, without which no event is late";
@@ -18,20 +152,15 @@ absl::Status CheckRollupOptions(const RollupRunOptions& options) {
   return absl::OkStatus();
 }
 
-constexpr EngineCommand<RollupRunOptions, RollupRun> kRollupCommand = {
-    .name = "rollup",
-    .help = RollupHelp,
-    .flags = RollupFlags,
-    .check = CheckRollupOptions,
-    .own_texts = [](const RollupRunOptions& options) { return OptionsOf(options.rollup); },
-};
-
 }  // namespace
 
-absl::StatusOr<RollupRunOptions> ParseRollupOptions(int argc, const char* const* argv) {
-  return kRollupCommand.Parse(argc, argv);
-}
-
-int RollupMain(int argc, const char* const* argv) { return kRollupCommand.Main(argc, argv); }
+constexpr EngineCommand<RollupRunOptions> kRollupCommand = {
+    .name = "rollup",
+    .examples = kRollupExamples,
+    .notes = kRollupNotes,
+    .flags = RollupFlags,
+    .check = CheckRollupOptions,
+    .run = [](const RollupRunOptions& options) { return RollupRun(options).Run(); },
+};
 
 }  // namespace pleat::cli

@@ -9,7 +9,7 @@
 
 namespace pleat::cli {
 
-// The key, the time and --max-memory are in the FoldSpec of the JobOptions; see SpecOf().
+// The key, the time and --max-memory are in the JobOptions; see SpecOf().
 struct RollupRunOptions : EngineJobOptions {
   RollupSpec rollup;
 };
@@ -17,8 +17,8 @@ struct RollupRunOptions : EngineJobOptions {
 // The spec for the library.
 inline RollupSpec SpecOf(const RollupRunOptions& options) {
   RollupSpec spec = options.rollup;
-  spec.event = options.spec.event;
-  spec.rollup.limits.max_bytes = options.spec.folder.limits.max_bytes;
+  spec.event = options.event;
+  spec.rollup.limits.max_bytes = options.max_memory;
   return spec;
 }
 

@@ -62,7 +62,7 @@ void RollupRun::OnEvent(const UnusualLine& line) {
 // The limit that the first refused event met.
 std::string RollupRun::ReachedLimit() const {
   return rollup_->ledger().over_byte_limit > 0
-             ? "--max-memory " + std::to_string(options_.spec.folder.limits.max_bytes)
+             ? "--max-memory " + std::to_string(options_.max_memory)
              : "--max-keys " + std::to_string(options_.rollup.rollup.limits.max_keys);
 }
 
