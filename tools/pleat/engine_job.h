@@ -82,6 +82,7 @@ class EngineJob : public LineJob {
   // By how much the clock was behind that of the directory. Nothing if time follows no clock, or
   // there is no directory.
   std::optional<Duration> clock_behind() const { return clock_behind_; }
+  std::string_view command() const { return command_; }
   Engine& engine() const { return *engine_; }
   bool on_event_time() const { return options_.has_time(); }
 

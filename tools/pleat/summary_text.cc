@@ -20,6 +20,30 @@ std::string SummaryText(const std::vector<SummaryRow>& rows) {
   return out;
 }
 
+std::string IfAny(std::initializer_list<CountAndWhat> counts) {
+  std::string out;
+  for (const auto& [count, what] : counts) {
+    if (count != 0) out.append(", ").append(Grouped(count)).append(" ").append(what);
+  }
+  return out;
+}
+
+SummaryRow LinesRow(const LineCounts& lines, uint64_t late, uint64_t over_limit,
+                    std::initializer_list<CountAndWhat> more) {
+  return {"lines", Grouped(lines.lines),
+          Grouped(lines.invalid) + " invalid, " + Grouped(late) + " late, " + Grouped(over_limit) +
+              " over limit" + IfAny(more) + IfAny({{lines.excluded, "excluded"}})};
+}
+
+std::string MembersText(std::initializer_list<LedgerMember> members) {
+  std::string out;
+  for (const LedgerMember& each : members) {
+    if (!out.empty()) out += ',';
+    out.append("\"").append(each.name).append("\":").append(each.number);
+  }
+  return out;
+}
+
 std::string StampMembers(const StampCounts& stamps, bool stated) {
   const bool any = stated && stamps.oldest <= stamps.newest;
   const auto text = [any](EngineTime at) {

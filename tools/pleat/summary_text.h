@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <pleat/json_lines.h>
@@ -23,6 +24,29 @@ struct SummaryRow {
 };
 
 std::string SummaryText(const std::vector<SummaryRow>& rows);
+
+// ", 3 late, 1 duplicate": those that are not zero.
+using CountAndWhat = std::pair<uint64_t, std::string_view>;
+std::string IfAny(std::initializer_list<CountAndWhat> counts);
+
+// How many lines there were, and what became of those that were not simply taken: "0 invalid, 0 late,
+// 0 over limit", and what else there was.
+SummaryRow LinesRow(const LineCounts& lines, uint64_t late, uint64_t over_limit,
+                    std::initializer_list<CountAndWhat> more);
+
+// A member of the ledger, whose value is a number.
+struct LedgerMember {
+  LedgerMember(std::string_view member, uint64_t value)
+      : name(member), number(std::to_string(value)) {}
+  LedgerMember(std::string_view member, std::string value)
+      : name(member), number(std::move(value)) {}
+
+  std::string_view name;
+  std::string number;
+};
+
+// `"lines":12,"folding_ratio":0.5`
+std::string MembersText(std::initializer_list<LedgerMember> members);
 
 // The stamps of the first and the last event by time, as the members of --stats that end its object:
 // `,"first_stamp":"...","last_stamp":"..."`. null if there was no event, or events state no time.

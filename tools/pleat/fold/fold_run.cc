@@ -1,56 +1,68 @@
 #include "tools/pleat/fold/fold_run.h"
 
-#include <algorithm>
-#include <optional>
-#include <string>
-#include <utility>
+#include "tools/pleat/errno_status.h"
+#include "tools/pleat/quantity_text.h"
 
 namespace pleat::cli {
 namespace {
 
-constexpr size_t kPopAtOnce = 1024;
+std::string InQuotes(std::string_view text) {
+  std::string quoted;
+  AppendJsonString(Printable(text), quoted);
+  return quoted;
+}
+
+// "; 500 values of "total" (sum of "amount") were left out: sum() takes no text", or nothing.
+std::string MismatchText(uint64_t count, const std::optional<MergeMismatch>& mismatch) {
+  if (count == 0) return {};
+  const bool one = count == 1;
+  const std::string values = "; " + Counted(count, "value");
+  std::string not_taken =
+      values + (one ? " was of a type its" : " were of a type their") + " reducer does not take";
+  if (!mismatch) return not_taken;
+  const MergeMismatch& first = *mismatch;
+  const std::string merge =
+      InQuotes(first.name) + " (" + first.reducer + " of " + InQuotes(first.path) + ")";
+  if (!first.only) return not_taken + ", such as " + first.type + " in " + merge;
+  std::string text = values + " of " + merge + (one ? " was" : " were") +
+                     " left out: " + first.reducer + "() takes no " + first.type;
+  if (!first.filter.empty()) text += "; jq -c '" + first.filter + "' makes numbers of text";
+  return text;
+}
+
+// Groups that were neither closed nor cancelled.
+uint64_t OpenGroups(const Ledger& groups) {
+  return groups.opened + groups.partial + groups.corrected -
+         (groups.popped + groups.silent + groups.cancelled);
+}
+
+// 0 when there was no event.
+double FoldingRatio(const Ledger& groups, const LineCounts& lines) {
+  if (lines.events == 0) return 0.0;
+  return static_cast<double>(groups.folded) / static_cast<double>(lines.events);
+}
 
 }  // namespace
 
 absl::Status FoldRun::Open() {
-  if (absl::Status opened = OpenEngine(); !opened.ok()) return opened;
-  absl::StatusOr<std::unique_ptr<JsonFolder>> folder =
-      JsonFolder::Open(engine(), "fold", SpecOf(options_));
-  if (!folder.ok()) return folder.status();
-  folder_ = *std::move(folder);
-  return Recover();
+  absl::Status opened = OpenCollection();
+  return opened.ok() ? Recover() : opened;
 }
 
 LineJob::Tally FoldRun::tally() const {
-  const Ledger ledger = folder_->ledger();
-  return {folder_->counts(), ledger.over_limit > 0, ledger.folded, "folded"};
-}
-
-// ---
-
-void FoldRun::StartBlock() {
-  if (!on_event_time()) engine().Advance(arrival());
-}
-
-LineJob::Readers FoldRun::NewReaders() {
-  Readers readers;
-  readers.push_back(std::make_unique<JsonLines>(folder_->plan()));
-  return readers;
+  const Ledger ledger = collection().ledger();
+  return {collection().counts(), ledger.over_limit > 0, ledger.folded, "folded"};
 }
 
 void FoldRun::TakeLines(Readers& readers) {
-  folder_->Fold(*readers.front(), SIZE_MAX, arrival(), [this](const UnusualLine& line) {
-    NoteUnusual(line);
-    if (line.result.kind == LineResult::Kind::kEvent) OnEvent(line);
-    return !stopped();
-  });
+  collection().Fold(*readers.front(), SIZE_MAX, arrival(),
+                    [this](const UnusualLine& line) { return TookUnusual(line); });
 }
 
 LineResult FoldRun::TakeLongLine(std::string_view beginning) {
-  return folder_->FoldLine(beginning, arrival());
+  return collection().FoldLine(beginning, arrival());
 }
 
-// An event that was not simply folded.
 void FoldRun::OnEvent(const UnusualLine& line) {
   switch (line.result.fold) {
     case FoldOutcome::kLate: AppendLine(late_file(), line.text); break;
@@ -62,61 +74,56 @@ void FoldRun::OnEvent(const UnusualLine& line) {
 
 // At the first refusal.
 std::string FoldRun::ReachedLimit() const {
-  return folder_->ledger().over_byte_limit > 0
-             ? "--max-memory " + std::to_string(options_.max_memory)
-             : "--max-groups " + std::to_string(options_.fold.folder.limits.max_groups);
+  return collection().ledger().over_byte_limit > 0
+             ? "--max-memory " + std::to_string(options().max_memory)
+             : "--max-groups " + std::to_string(options().fold.folder.limits.max_groups);
 }
 
-// ---
+// --- The figures, which always add up (docs/command-line.md, Statistics)
 
-// Moves time to `now`, and writes the groups that have closed by then. Only time moves at first:
-// groups close as they are taken, a few at a time.
-void FoldRun::WriteUntil(EngineTime now) {
-  [[maybe_unused]] const bool none_due = engine().Advance(now, 0);
-  Emit();
+std::string FoldRun::LedgerSoFar() const {
+  const LineCounts lines = collection().counts();
+  const Ledger groups = collection().ledger();
+  const StampCounts stamps = collection().stamps();
+  return LedgerOf(
+      {{"lines", lines.lines},
+       {"events", lines.events},
+       {"invalid", lines.invalid},
+       {"late", groups.late},
+       {"over_limit", groups.over_limit},
+       {"opened", groups.opened},
+       {"folded", groups.folded},
+       {"emissions", groups.popped},
+       {"open", OpenGroups(groups)},
+       {"mismatched", lines.mismatched},
+       {"folding_ratio", ShortestText(FoldingRatio(groups, lines))},
+       {"duplicate", groups.duplicate},
+       {"conflict", groups.conflict},
+       {"corrected", groups.corrected},
+       {"control", lines.control},
+       {"cancelled", groups.cancelled},
+       {"silent", groups.silent},
+       {"partial", groups.partial},
+       {"late_folded", groups.late_folded},
+       {"out_of_order", stamps.out_of_order},
+       {"most_behind_s", ShortestText(static_cast<double>(stamps.most_behind.count()) / 1e6)}});
 }
 
-void FoldRun::Emit() {
-  absl::Status appended;
-  const auto append = [&](std::string_view lines) { appended.Update(AppendResults(lines)); };
-  while (appended.ok()) {
-    const size_t popped = folder_->Pop(kPopAtOnce, append);
-    if (popped == 0) break;
-    AddResults(popped);
-  }
-  StopFor(appended);
-}
-
-void FoldRun::CloseOpenGroups() {
-  absl::Status appended;
-  AddResults(
-      folder_->CloseAndPop([&](std::string_view lines) { appended.Update(AppendResults(lines)); }));
-  StopFor(appended);
-}
-
-void FoldRun::WriteOpenGroups() {
-  if (open_file() == nullptr) return;
-  absl::Status written;
-  folder_->Scan([&](std::string_view lines) { written.Update(open_file()->Append(lines)); });
-  StopFor(written);
-}
-
-// Groups that have closed are written even if the run failed, so that it does not matter when they
-// were popped.
-void FoldRun::Finish() {
-  const bool read_all = complete();
-  const bool flushes = at_end() == AtEnd::kFlush;
-  if (!reader_gone()) {
-    WriteUntil(Present(/*silent=*/Duration{0}));
-    if (read_all) WriteOpenGroups();
-    if (read_all && flushes) CloseOpenGroups();
-  }
-  if (read_all) CommitFiles(flushes);
-}
-
-RunTotals FoldRun::Totals() const {
-  return {folder_->counts(),  folder_->stamps(),   folder_->ledger(), on_event_time(),
-          options_.selects(), folder_->mismatch(), clock_behind(),    folder_->saturated()};
+std::string FoldRun::Summary(std::string_view fate) const {
+  const LineCounts lines = collection().counts();
+  const Ledger groups = collection().ledger();
+  const uint64_t open = OpenGroups(groups);
+  return SummaryText(
+      {LinesRow(lines, groups.late, groups.over_limit,
+                {{groups.duplicate, "duplicate"},
+                 {groups.conflict, "conflicting"},
+                 {groups.corrected, "as corrections"}}),
+       {"groups", Grouped(groups.opened), open == 0 ? "all closed" : Grouped(open) + " left open"},
+       {"emissions", Grouped(groups.popped),
+        std::string(fate) + MismatchText(lines.mismatched, collection().mismatch()) +
+            SaturatedText(collection().saturated(), "emission", "named under \"saturated\"")},
+       {"folded", FixedText(100 * FoldingRatio(groups, lines), 1) + " %", "of events folded away"},
+       TookRow(effort())});
 }
 
 }  // namespace pleat::cli

@@ -4,52 +4,34 @@
 // never depends on how the system cuts its input into reads.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <pleat/json.h>
 
-#include "tools/pleat/engine_job.h"
+#include "tools/pleat/collection_job.h"
 #include "tools/pleat/fold/fold_options.h"
-#include "tools/pleat/fold/summary.h"
 
 namespace pleat::cli {
 
-class FoldRun : public EngineJob {
+class FoldRun : public CollectionJob<FoldOptions, JsonFolder> {
  public:
   explicit FoldRun(const FoldOptions& options, const MonotoneClock& clock = MonotoneClock())
-      : EngineJob("fold", options, clock), options_(options) {}
+      : CollectionJob("fold", options, clock) {}
 
  private:
   absl::Status Open() override;
   Tally tally() const override;
 
-  void StartInput() override { folder_->StartInput(); }
-  void StartBlock() override;
-  Readers NewReaders() override;
   void TakeLines(Readers& readers) override;
   LineResult TakeLongLine(std::string_view beginning) override;
-  void OnEvent(const UnusualLine& line);
+  void OnEvent(const UnusualLine& line) override;
   std::string ReachedLimit() const;
 
-  void WriteUntil(EngineTime now) override;
-  void Emit();
-  void CloseOpenGroups();
-  void WriteOpenGroups();
-  RunTotals Totals() const;
-  std::string LedgerSoFar() const override { return StatsJson(Totals()); }
-  void Finish() override;
-  std::string Summary(std::string_view fate) const override {
-    return HumanSummary(Totals(), effort(), fate);
-  }
-  void Advise() override { SayAdvice(folder_->absent_paths(), folder_->stamps()); }
-
-  const FoldOptions& options_;
-  std::unique_ptr<JsonFolder> folder_;
+  void WriteUntil(EngineTime now) override { PopUntil(now); }
+  void Finish() override { FinishPopping(); }
+  std::string LedgerSoFar() const override;
+  std::string Summary(std::string_view fate) const override;
 };
 
 }  // namespace pleat::cli

@@ -25,15 +25,11 @@ EngineTime NextMultiple(EngineTime now, Duration every) {
 }  // namespace
 
 absl::Status LiveSetRun::Open() {
-  if (absl::Status opened = OpenEngine(); !opened.ok()) return opened;
-  absl::StatusOr<std::unique_ptr<JsonLiveSet>> live_set =
-      JsonLiveSet::Open(engine(), "live", SpecOf(options_));
-  if (!live_set.ok()) return live_set.status();
-  live_set_ = *std::move(live_set);
+  if (absl::Status opened = OpenCollection(); !opened.ok()) return opened;
   if (absl::Status recovered = Recover(); !recovered.ok()) return recovered;
-  if (!options_.prints_counts()) live_set_->WatchChanges();
-  live_set_->SetOnTime([this](EngineTime now, size_t line) {
-    if (options_.prints_counts()) {
+  if (!options().prints_counts()) collection().WatchChanges();
+  collection().SetOnTime([this](EngineTime now, size_t line) {
+    if (options().prints_counts()) {
       WriteCountsUpTo(now, line);
     } else {
       WriteUntil(now);
@@ -44,8 +40,8 @@ absl::Status LiveSetRun::Open() {
 }
 
 LineJob::Tally LiveSetRun::tally() const {
-  const LiveSetLedger ledger = live_set_->ledger();
-  return {live_set_->counts(), ledger.over_limit > 0, ledger.added, "added"};
+  const LiveSetLedger ledger = collection().ledger();
+  return {collection().counts(), ledger.over_limit > 0, ledger.added, "added"};
 }
 
 // ---
@@ -54,26 +50,17 @@ void LiveSetRun::StartBlock() {
   if (!on_event_time()) WriteUntil(arrival());
 }
 
-LineJob::Readers LiveSetRun::NewReaders() {
-  Readers readers;
-  readers.push_back(std::make_unique<JsonLines>(live_set_->plan()));
-  return readers;
-}
-
 void LiveSetRun::TakeLines(Readers& readers) {
   JsonLines& lines = *readers.front();
   while (lines.left() > 0 && !stopped()) {
-    live_set_->Add(lines, kLinesAtOnce, arrival(), [this](const UnusualLine& line) {
-      NoteUnusual(line);
-      if (line.result.kind == LineResult::Kind::kEvent) OnEvent(line);
-      return !stopped();
-    });
-    if (!options_.prints_counts()) WriteChanges();
+    collection().Add(lines, kLinesAtOnce, arrival(),
+                     [this](const UnusualLine& line) { return TookUnusual(line); });
+    if (!options().prints_counts()) WriteChanges();
   }
 }
 
 LineResult LiveSetRun::TakeLongLine(std::string_view beginning) {
-  return live_set_->AddLine(beginning, arrival());
+  return collection().AddLine(beginning, arrival());
 }
 
 void LiveSetRun::OnEvent(const UnusualLine& line) {
@@ -87,50 +74,50 @@ void LiveSetRun::OnEvent(const UnusualLine& line) {
 
 // At the first refusal.
 std::string LiveSetRun::ReachedLimit() const {
-  const LiveSetSizes sizes = live_set_->sizes();
-  const LiveSetLimits& limits = options_.live_set.live_set.limits;
+  const LiveSetSizes sizes = collection().sizes();
+  const LiveSetLimits& limits = options().live_set.live_set.limits;
   if (sizes.members >= limits.max_members) {
     return "--max-members " + std::to_string(limits.max_members);
   }
   if (sizes.series >= limits.max_series) return "--max-series " + std::to_string(limits.max_series);
-  return "--max-memory " + std::to_string(options_.max_memory);
+  return "--max-memory " + std::to_string(options().max_memory);
 }
 
 // ---
 
 void LiveSetRun::WriteUntil(EngineTime now) {
-  if (options_.prints_counts()) return WriteCountsUpTo(now);
+  if (options().prints_counts()) return WriteCountsUpTo(now);
   // Only time moves; members end as their changes are taken, a few at a time.
   [[maybe_unused]] const bool done = engine().Advance(now, 0);
   WriteChanges();
 }
 
 std::optional<EngineTime> LiveSetRun::NextDue() const {
-  if (!options_.prints_counts()) return engine().NextDeadline();
-  if (live_set_->ledger().live == 0) return std::nullopt;
+  if (!options().prints_counts()) return engine().NextDeadline();
+  if (collection().ledger().live == 0) return std::nullopt;
   return NextHalt();
 }
 
 // The next instant at which there is something to write before a line moves time past it.
 EngineTime LiveSetRun::NextHalt() const {
-  if (options_.prints_counts()) return NextMultiple(engine().now(), options_.every);
+  if (options().prints_counts()) return NextMultiple(engine().now(), options().every);
   return engine().NextDeadline().value_or(kNever);
 }
 
 // This is the only place where changes are taken.
 void LiveSetRun::WriteChanges() {
-  StopFor(
-      live_set_->TakeChanges(options_.refreshes, [this](std::string_view lines) { Write(lines); }));
+  StopFor(collection().TakeChanges(options().refreshes,
+                                   [this](std::string_view lines) { Write(lines); }));
 }
 
 // Between events members only end: if some are left behind that many multiples, there were some at
 // each of them.
 bool LiveSetRun::IsTooFar(EngineTime now) const {
-  const EngineTime first = NextMultiple(engine().now(), options_.every);
-  if (first > now || (now - first) / options_.every < kCountsAtOnce) return false;
+  const EngineTime first = NextMultiple(engine().now(), options().every);
+  if (first > now || (now - first) / options().every < kCountsAtOnce) return false;
   bool any = false;
-  live_set_->WriteCounts(first + kCountsAtOnce * options_.every, {.top = 1, .within = {}},
-                         [&](std::string_view) { any = true; });
+  collection().WriteCounts(first + kCountsAtOnce * options().every, {.top = 1, .within = {}},
+                           [&](std::string_view) { any = true; });
   return any;
 }
 
@@ -138,11 +125,11 @@ bool LiveSetRun::IsTooFar(EngineTime now) const {
 void LiveSetRun::SayLeftOut(EngineTime now, std::optional<size_t> line) {
   FailAtEnd();
   if (!left_out_.Shows()) return;
-  const EngineTime first = NextMultiple(engine().now(), options_.every);
-  const auto multiples = static_cast<uint64_t>((now - first) / options_.every + 1);
+  const EngineTime first = NextMultiple(engine().now(), options().every);
+  const auto multiples = static_cast<uint64_t>((now - first) / options().every + 1);
   const std::string text = "time moves at once from " + FormatTimestamp(engine().now()) + " to " +
                            FormatTimestamp(now) + ": the counts at " + Grouped(multiples) +
-                           " multiples of --every " + FormatDuration(options_.every) +
+                           " multiples of --every " + FormatDuration(options().every) +
                            " are left out";
   if (!line) return Say(text);
   SayOf(*line, text + "; if the stamp is wrong, --future-limit makes the line an invalid one");
@@ -154,13 +141,13 @@ void LiveSetRun::WriteCountsUpTo(EngineTime now, std::optional<size_t> line) {
     engine().Advance(now);
     return;
   }
-  const CountSpec counts{.top = options_.top > 0 ? static_cast<size_t>(options_.top) : SIZE_MAX,
-                         .within = options_.within};
-  while (live_set_->ledger().live > 0 && !stopped()) {
-    const EngineTime at = NextMultiple(engine().now(), options_.every);
+  const CountSpec counts{.top = options().top > 0 ? static_cast<size_t>(options().top) : SIZE_MAX,
+                         .within = options().within};
+  while (collection().ledger().live > 0 && !stopped()) {
+    const EngineTime at = NextMultiple(engine().now(), options().every);
     if (at > now) break;
     engine().Advance(at);
-    live_set_->WriteCounts(at, counts, [this](std::string_view lines) { Write(lines); });
+    collection().WriteCounts(at, counts, [this](std::string_view lines) { Write(lines); });
   }
   engine().Advance(now);
 }
@@ -173,7 +160,8 @@ void LiveSetRun::Write(std::string_view lines) {
 void LiveSetRun::WriteLive() {
   if (open_file() == nullptr) return;
   absl::Status written;
-  live_set_->WriteLive([&](std::string_view lines) { written.Update(open_file()->Append(lines)); });
+  collection().WriteLive(
+      [&](std::string_view lines) { written.Update(open_file()->Append(lines)); });
   StopFor(written);
 }
 
@@ -181,15 +169,53 @@ void LiveSetRun::WriteLive() {
 void LiveSetRun::Finish() {
   const bool read_all = complete();
   SayHidden(left_out_, "jumps");
-  if (!options_.prints_counts() && !reader_gone()) WriteChanges();
+  if (!options().prints_counts() && !reader_gone()) WriteChanges();
   if (!read_all) return;
   WriteLive();
   CommitFiles(/*flushed=*/false);
 }
 
-LiveSetTotals LiveSetRun::Totals() const {
-  return {live_set_->counts(), live_set_->ledger(), results(),     live_set_->stamps(),
-          on_event_time(),     options_.selects(),  clock_behind()};
+// --- The figures, which always add up (docs/command-line.md, Statistics of live sets)
+
+std::string LiveSetRun::LedgerSoFar() const {
+  const LineCounts lines = collection().counts();
+  const LiveSetLedger m = collection().ledger();
+  return LedgerOf({{"lines", lines.lines},
+                   {"events", lines.events},
+                   {"invalid", lines.invalid},
+                   {"added", m.added},
+                   {"refreshed", m.refreshed},
+                   {"updated", m.updated},
+                   {"unchanged", m.unchanged},
+                   {"duplicate", m.duplicate},
+                   {"conflict", m.conflict},
+                   {"late", m.late},
+                   {"tombstoned", m.tombstoned},
+                   {"over_limit", m.over_limit},
+                   {"control", lines.control},
+                   {"expired", m.expired},
+                   {"removed", m.removed},
+                   {"replaced", m.replaced},
+                   {"dropped", m.dropped},
+                   {"live", m.live},
+                   {"changes", m.changes}});
+}
+
+std::string LiveSetRun::Summary(std::string_view fate) const {
+  const LineCounts lines = collection().counts();
+  const LiveSetLedger m = collection().ledger();
+  const std::string ends =
+      "added; " + Grouped(m.expired) + " expired" +
+      IfAny({{m.removed, "removed"}, {m.replaced, "replaced"}, {m.dropped, "dropped"}}) + ", " +
+      Grouped(m.live) + " live";
+  return SummaryText({LinesRow(lines, m.late, m.over_limit,
+                               {{m.duplicate, "duplicate"},
+                                {m.conflict, "conflicting"},
+                                {m.tombstoned, "after their removal"},
+                                {lines.control, "that remove"}}),
+                      {"members", Grouped(m.added), ends},
+                      {"output", Grouped(results()), std::string(fate)},
+                      TookRow(effort())});
 }
 
 }  // namespace pleat::cli

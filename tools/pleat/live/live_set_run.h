@@ -7,37 +7,31 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <pleat/json_live_set.h>
 
-#include "tools/pleat/engine_job.h"
+#include "tools/pleat/collection_job.h"
 #include "tools/pleat/live/live_set_options.h"
-#include "tools/pleat/live/live_set_summary.h"
 
 namespace pleat::cli {
 
-class LiveSetRun final : public EngineJob {
+class LiveSetRun final : public CollectionJob<LiveSetRunOptions, JsonLiveSet> {
  public:
   explicit LiveSetRun(const LiveSetRunOptions& options,
                       const MonotoneClock& clock = MonotoneClock())
-      : EngineJob("live", options, clock), options_(options) {}
+      : CollectionJob("live", options, clock) {}
 
  private:
   absl::Status Open() override;
   Tally tally() const override;
 
-  void StartInput() override { live_set_->StartInput(); }
   void StartBlock() override;
-  Readers NewReaders() override;
   void TakeLines(Readers& readers) override;
   LineResult TakeLongLine(std::string_view beginning) override;
-  void OnEvent(const UnusualLine& line);
+  void OnEvent(const UnusualLine& line) override;
   std::string ReachedLimit() const;
 
   void WriteUntil(EngineTime now) override;
@@ -54,16 +48,10 @@ class LiveSetRun final : public EngineJob {
   void SayLeftOut(EngineTime now, std::optional<size_t> line);
   void Write(std::string_view lines);
   void WriteLive();
-  LiveSetTotals Totals() const;
-  std::string LedgerSoFar() const override { return StatsJson(Totals()); }
   void Finish() override;
-  std::string Summary(std::string_view fate) const override {
-    return HumanSummary(Totals(), effort(), fate);
-  }
-  void Advise() override { SayAdvice(live_set_->absent_paths(), live_set_->stamps()); }
+  std::string LedgerSoFar() const override;
+  std::string Summary(std::string_view fate) const override;
 
-  const LiveSetRunOptions& options_;
-  std::unique_ptr<JsonLiveSet> live_set_;
   Few left_out_;  // jumps whose counts are
 };
 
