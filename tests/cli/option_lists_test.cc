@@ -1,5 +1,5 @@
-// The options of a command are the same in its table, in its help and in docs/command-line.md, there also
-// their arguments and defaults; and what it suggests is one of them.
+// The options of a command are the same in its table, in its help and in docs/command-line.md, there
+// also their arguments and defaults; and what it suggests is one of them.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -240,6 +240,25 @@ TEST(OptionLists, OfEveryCommandAgree) {
     EXPECT_EQ(OptionsOfHelp(command.help), OptionsOfTable(command.flags));
     ExpectRowsOfTheTable(command);
   }
+}
+
+// A flag without a value of its own is an option of the command's spec.
+TEST(OptionLists, EveryFlagHasWhatItSets) {
+  const auto expect_set = [](const auto& flags) {
+    for (const Flag& flag : flags) {
+      if (flag.name.empty()) continue;
+      ASSERT_TRUE(flag.value.set) << flag.name;
+      EXPECT_FALSE(absl::IsNotFound(flag.value.set(flag.name, ""))) << flag.name;
+    }
+  };
+  FoldOptions fold;
+  LiveSetRunOptions live;
+  RollupRunOptions rollup;
+  AnalyzeOptions analyze;
+  expect_set(kFoldCommand.flags(fold));
+  expect_set(kLiveSetCommand.flags(live));
+  expect_set(kRollupCommand.flags(rollup));
+  expect_set(AnalyzeFlags(analyze));
 }
 
 TEST(OptionLists, SuggestionsAreOptionsOfTheCommand) {

@@ -57,7 +57,7 @@ FlagValue FileName(std::string& file, Dash dash);
 
 // The option of a spec that has the flag's name; see SetOption().
 template <class Spec>
-FlagValue InSpec(Spec& spec) {
+FlagValue OptionOf(Spec& spec) {
   const auto set = [&spec](std::string_view name, std::string_view text) {
     return SetOption(spec, name, text);
   };
@@ -66,8 +66,8 @@ FlagValue InSpec(Spec& spec) {
 
 // The same for `list`, a list of the spec.
 template <class Spec, class List>
-FlagValue ListInSpec(Spec& spec, List& list) {
-  FlagValue value = InSpec(spec);
+FlagValue ListOf(Spec& spec, List& list) {
+  FlagValue value = OptionOf(spec);
   value.clear = [&list] { list.clear(); };
   return value;
 }

@@ -18,9 +18,9 @@ struct Flag {
   std::string_view name;         // without dashes; empty: a heading, whose text is `help`
   std::string_view placeholder;  // for its value, in the help; empty for a switch
   std::string_view help;         // filled to 80 columns
-  FlagValue value;
-  char letter = 0;             // its short form, such as k for -k
-  std::string_view also = {};  // another name for the same
+  FlagValue value = {};          // without one, an option of the spec: see InSpec()
+  char letter = 0;               // its short form, such as k for -k
+  std::string_view also = {};    // another name for the same
 
   // The placeholder says what kind of value it is.
   bool is_switch() const { return placeholder.empty(); }
@@ -28,6 +28,15 @@ struct Flag {
   bool is_condition() const { return placeholder == "COND"; }
   bool is_list() const { return value.clear != nullptr; }
 };
+
+// The table, in which each flag without a value is the option of `spec` that has its name.
+template <class Spec>
+std::vector<Flag> InSpec(Spec& spec, std::vector<Flag> flags) {
+  for (Flag& flag : flags) {
+    if (!flag.name.empty() && !flag.value.set) flag.value = OptionOf(spec);
+  }
+  return flags;
+}
 
 inline Flag Heading(std::string_view text) { return {"", "", text, {}}; }
 

@@ -74,32 +74,28 @@ bool AddressesAreLimited() {
 
 // Flags without a help text have one of their own in every command.
 std::vector<Flag> CommonFlags(JobOptions& o) {
-  return {
-      {"key", "[NAME=]PATH[,...]", "", ListInSpec(o.event, o.event.key), 'k'},
+  std::vector<Flag> flags = {
+      {"key", "[NAME=]PATH[,...]", "", ListOf(o.event, o.event.key), 'k'},
       {"input", "ndjson|csv|tsv|logfmt|json|access",
        "what the FILEs are: JSON objects a line each (default); CSV or TSV with a header;\n"
        "lines of name=value; JSON objects on any lines, also in arrays; or an access log\n"
        "of Apache or nginx. A field that is a number in JSON is a number, an empty one\n"
        "is null, all else is text",
        Format(o.input)},
-      {"time", "PATH", "", InSpec(o.event), 't'},
-      {"time-unit", "s|ms|us|ns", "the unit of a number at --time; never guessed", InSpec(o.event)},
+      {"time", "PATH", "", OptionOf(o.event), 't'},
+      {"time-unit", "s|ms|us|ns", "the unit of a number at --time; never guessed"},
       {"time-zone", "ZONE",
        "the zone of times that state none, a name such as Europe/Berlin, or an offset\n"
-       "such as +01:00 (default UTC)",
-       InSpec(o.event)},
+       "such as +01:00 (default UTC)"},
       {"time-format", "FORMAT",
        "how times are written, by the letters of strptime, such as\n"
-       "'%d.%m.%Y %H:%M:%S'; %E*f reads the digits of a fraction",
-       InSpec(o.event)},
-      {"reorder", "DURATION", "", InSpec(o.event)},
+       "'%d.%m.%Y %H:%M:%S'; %E*f reads the digits of a fraction"},
+      {"reorder", "DURATION", ""},
       {"future-limit", "DURATION",
-       "events ahead of the watermark by more than this are invalid (default inf)",
-       InSpec(o.event)},
+       "events ahead of the watermark by more than this are invalid (default inf)"},
       {"where", "COND",
        "only lines for which this holds are events; the others are counted as excluded,\n"
-       "and otherwise as if they were not there",
-       InSpec(o.event)},
+       "and otherwise as if they were not there"},
       {"from", "TIME",
        "likewise: only events at this time or later: a date, 2015-09-12, or a time in any\n"
        "form that --time takes, by --time-zone, --time-unit and --time-format; needs --time",
@@ -124,6 +120,7 @@ std::vector<Flag> CommonFlags(JobOptions& o) {
       {"spec", "FILE", "", FileName(o.spec_file, Dash::kRefused)},
       {"help", "", "this text", Switch(o.help), 'h'},
   };
+  return InSpec(o.event, std::move(flags));
 }
 
 }  // namespace

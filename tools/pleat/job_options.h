@@ -50,10 +50,11 @@ struct JobOptions {
 // The flag with this help, or with its own if that is empty. REQUIRES: there is one.
 Flag WithHelp(Flag flag, std::string_view help);
 
-// The flag `name` of those that commands share: key, input, time, time-unit, time-zone, time-format,
-// reorder, future-limit, where, from, to, max-memory, on-invalid, invalid, strict, output, quiet-summary,
-// threads, spec, help. A command lists those that it has, where its help wants them, and gives `help` if
-// the flag means something of its own there. REQUIRES: `options` outlives the flag.
+// The flag `name` of those that commands share: key, input, time, time-unit, time-zone,
+// time-format, reorder, future-limit, where, from, to, max-memory, on-invalid, invalid, strict,
+// output, quiet-summary, threads, spec, help. A command lists those that it has, where its help
+// wants them, and gives `help` if the flag means something of its own there. REQUIRES: `options`
+// outlives the flag.
 Flag CommonFlag(JobOptions& options, std::string_view name, std::string_view help = {});
 
 // How many threads pay for these inputs on `processors` of them: one, unless a file is large.

@@ -29,8 +29,8 @@ std::string SummaryText(const std::vector<SummaryRow>& rows);
 using CountAndWhat = std::pair<uint64_t, std::string_view>;
 std::string IfAny(std::initializer_list<CountAndWhat> counts);
 
-// How many lines there were, and what became of those that were not simply taken: "0 invalid, 0 late,
-// 0 over limit", and what else there was.
+// How many lines there were, and what became of those that were not simply taken: "0 invalid, 0
+// late, 0 over limit", and what else there was.
 SummaryRow LinesRow(const LineCounts& lines, uint64_t late, uint64_t over_limit,
                     std::initializer_list<CountAndWhat> more);
 

@@ -1,5 +1,7 @@
 #include "tools/pleat/fold/fold_command.h"
 
+#include <utility>
+
 #include "tools/pleat/fold/fold_run.h"
 
 namespace pleat::cli {
@@ -54,7 +56,7 @@ Stats: lines = events + invalid + excluded;
 )";
 
 std::vector<Flag> FoldFlags(FoldOptions& o) {
-  return {
+  std::vector<Flag> flags = {
       Heading("Grouping"),
       CommonFlag(
           o, "key",
@@ -68,13 +70,12 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
        "the first event to the last, p50 to p999 are rounded to three digits, which is\n"
        "within 0.5 %, array(PATH,N) keeps N elements, concat(PATH,SEP,N) N bytes; last(.)\n"
        "and first(.) give the whole event",
-       ListInSpec(o.fold, o.fold.merges)},
+       ListOf(o.fold, o.fold.merges)},
       {"rest", "drop|first|last",
        "members that no other option takes: drop them (default), or\n"
-       "add each to the output with its first or its last value",
-       InSpec(o.fold)},
-      {"raw", "N", "adds the first N events, as they came, as \"_raw\"", InSpec(o.fold)},
-      {"raw-last", "N", "adds the last N events, by their time, as \"_raw_last\"", InSpec(o.fold)},
+       "add each to the output with its first or its last value"},
+      {"raw", "N", "adds the first N events, as they came, as \"_raw\""},
+      {"raw-last", "N", "adds the last N events, by their time, as \"_raw_last\""},
       Heading("Which lines are events"),
       CommonFlag(o, "where"),
       CommonFlag(o, "from"),
@@ -85,40 +86,31 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
        "learns the\n"
        "period from the gaps between events, such that each CEILING of waiting folds\n"
        "more than one event",
-       InSpec(o.fold), 'q'},
+       OptionOf(o.fold), 'q'},
       {"class", "PATH",
        "with adaptive: the member that names the class of a key; each class learns\n"
-       "its own period",
-       InSpec(o.fold)},
-      {"max-wait", "DURATION", "this long after its first event, however busy it is (default inf)",
-       InSpec(o.fold)},
+       "its own period"},
+      {"max-wait", "DURATION", "this long after its first event, however busy it is (default inf)"},
       {"close-every", "DURATION[@TIME]",
        "when the clock comes to a multiple of DURATION, counted from 1970, or TIME later:\n"
        "24h@09:00 is each day at nine, 1h@00:15 a quarter past each hour. The clock is that\n"
-       "of --time-zone. With it --quiet may be left out",
-       InSpec(o.fold)},
+       "of --time-zone. With it --quiet may be left out"},
       {"close-at", "PATH",
        "at the time that an event states there, if it does: a time as that of --time.\n"
-       "Of several the last one holds; one that is past closes the group at once",
-       InSpec(o.fold)},
-      {"max-events", "N", "when it holds N events", InSpec(o.fold)},
-      {"max-bytes", "BYTES", "when its lines add up to this many bytes, also as 64Ki or 1M",
-       InSpec(o.fold)},
+       "Of several the last one holds; one that is past closes the group at once"},
+      {"max-events", "N", "when it holds N events"},
+      {"max-bytes", "BYTES", "when its lines add up to this many bytes, also as 64Ki or 1M"},
       {"start-when", "COND",
-       "before an event for which this holds: it opens the next group of its key", InSpec(o.fold)},
-      {"end-when", "COND", "after an event for which this holds: it is the last of its group",
-       InSpec(o.fold)},
-      {"close-when", "COND", "as soon as this holds for its merged values, by their NAME",
-       InSpec(o.fold)},
+       "before an event for which this holds: it opens the next group of its key"},
+      {"end-when", "COND", "after an event for which this holds: it is the last of its group"},
+      {"close-when", "COND", "as soon as this holds for its merged values, by their NAME"},
       {"flush-when", "COND",
        "an event for which this holds closes the open group of its key, if there is\n"
-       "one, and is not folded itself",
-       InSpec(o.fold)},
-      {"cancel-when", "COND", "likewise, but the group is dropped", InSpec(o.fold)},
+       "one, and is not folded itself"},
+      {"cancel-when", "COND", "likewise, but the group is dropped"},
       {"quiet-path", "PATH",
        "the member with an event's own quiet period, as text such as \"90s\"; without\n"
-       "the member --quiet counts. A group closes at the latest deadline of its events",
-       InSpec(o.fold)},
+       "the member --quiet counts. A group closes at the latest deadline of its events"},
       CommonFlag(o, "at-end",
                  "at the end of input: close the open groups with the reason \"end\" (default),\n"
                  "drop them (not with --state), or with --state keep them for the next run,\n"
@@ -129,12 +121,10 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       Heading("When a group comes out"),
       {"edge", "trailing|leading|both",
        "when it closes (default); or when it opens, with its first event, and what\n"
-       "follows is held back until it closes; or both, if anything followed",
-       InSpec(o.fold)},
+       "follows is held back until it closes; or both, if anything followed"},
       {"partial-every", "DURATION",
        "also while it is open: its state so far, this long after it opened and at\n"
-       "every multiple of that, if it changed since the last time",
-       InSpec(o.fold)},
+       "every multiple of that, if it changed since the last time"},
       Heading("Time"),
       CommonFlag(
           o, "time",
@@ -152,18 +142,16 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
           "events, so a pause as long as quiet period and bound may not end it: better\n"
           "sort a file by time"),
       {"allowed-lateness", "DURATION",
-       "events older than the watermark by more than this are late (default inf)", InSpec(o.fold)},
+       "events older than the watermark by more than this are late (default inf)"},
       {"on-late", "reject|fold|correct",
        "count late events without folding them (default), fold them like any other, or\n"
-       "write each by itself, with the reason \"correction\"",
-       InSpec(o.fold)},
+       "write each by itself, with the reason \"correction\""},
       CommonFlag(o, "late"),
       CommonFlag(o, "future-limit"),
       {"id", "PATH",
        "the member that identifies an event within its key. An id seen before is a\n"
        "duplicate, or with different content a conflict; neither is folded. Ids are\n"
-       "remembered for --allowed-lateness, which is required with it",
-       InSpec(o.fold)},
+       "remembered for --allowed-lateness, which is required with it"},
       CommonFlag(o, "idle",
                  "with --time, on a pipe: after this long without input the watermark follows\n"
                  "the wall clock, so that the last groups come out (for stamps near it)"),
@@ -173,20 +161,16 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       CommonFlag(o, "invalid"),
       CommonFlag(o, "strict"),
       {"max-groups", "N",
-       "open groups at a time (default 50000000); an event past a limit is refused",
-       InSpec(o.fold)},
+       "open groups at a time (default 50000000); an event past a limit is refused"},
       CommonFlag(o, "max-memory",
                  "memory for open groups, also as 512Mi or 2G (default half of the machine's, or\n"
                  "of the control group's)"),
       {"on-limit", "refuse|emit",
        "at these limits refuse events (default), or make room: close the groups that\n"
-       "are due next early, with the reason \"limit\"",
-       InSpec(o.fold)},
+       "are due next early, with the reason \"limit\""},
       Heading("Output"),
-      {"no-meta", "", "leave out \"_fold\", unless a sum is at the end of its range",
-       InSpec(o.fold)},
-      {"emission-id", "", "add an \"id\" to \"_fold\" that no other line of this run has",
-       InSpec(o.fold)},
+      {"no-meta", "", "leave out \"_fold\", unless a sum is at the end of its range"},
+      {"emission-id", "", "add an \"id\" to \"_fold\" that no other line of this run has"},
       CommonFlag(o, "output"),
       CommonFlag(o, "stats"),
       CommonFlag(o, "quiet-summary"),
@@ -207,6 +191,7 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       CommonFlag(o, "print-spec"),
       CommonFlag(o, "help"),
   };
+  return InSpec(o.fold, std::move(flags));
 }
 
 absl::Status CheckFoldOptions(const FoldOptions& options) {

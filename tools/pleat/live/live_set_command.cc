@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "tools/pleat/live/live_set_run.h"
 
@@ -91,7 +92,7 @@ FlagValue Spans(std::vector<WithinSpan>& spans) {
 }
 
 std::vector<Flag> LiveSetFlags(LiveSetRunOptions& o) {
-  return {
+  std::vector<Flag> flags = {
       Heading("Members"),
       CommonFlag(
           o, "key",
@@ -100,27 +101,21 @@ std::vector<Flag> LiveSetFlags(LiveSetRunOptions& o) {
           "called in the output. --key '' makes all one series"),
       {"member", "[NAME=]PATH[,...]",
        "those that name the member of the series (required), such as a user",
-       ListInSpec(o.live_set, o.live_set.member.id)},
-      {"ttl", "DURATION", "how long a member lives after its latest event (required); or inf",
-       InSpec(o.live_set)},
+       ListOf(o.live_set, o.live_set.member.id)},
+      {"ttl", "DURATION", "how long a member lives after its latest event (required); or inf"},
       {"ttl-path", "PATH",
        "the place of a member's own TTL, as text such as \"90s\"; where there is none,\n"
-       "--ttl counts",
-       InSpec(o.live_set)},
+       "--ttl counts"},
       {"refresh", "latest|first|replace",
        "what an event of a live member does: the newest stamp counts (default); or\n"
-       "nothing; or the member ends, and is added again",
-       InSpec(o.live_set)},
-      {"payload", "PATH", "a value to keep with the member, and to show behind each change",
-       InSpec(o.live_set)},
+       "nothing; or the member ends, and is added again"},
+      {"payload", "PATH", "a value to keep with the member, and to show behind each change"},
       {"version", "PATH",
        "a whole number: of two events with one stamp the higher version counts, and\n"
-       "two of one version with different payloads are a conflict",
-       InSpec(o.live_set)},
+       "two of one version with different payloads are a conflict"},
       {"remove-when", "COND",
        "an event for which this holds ends its member, and older events of it that\n"
-       "come later do not bring it back",
-       InSpec(o.live_set)},
+       "come later do not bring it back"},
       CommonFlag(o, "open", "write the members that are live when the input ends to FILE"),
       Heading("Which lines are events"),
       CommonFlag(o, "where"),
@@ -163,16 +158,14 @@ std::vector<Flag> LiveSetFlags(LiveSetRunOptions& o) {
       CommonFlag(o, "on-invalid"),
       CommonFlag(o, "invalid"),
       CommonFlag(o, "strict"),
-      {"max-series", "N", "series at a time (default 10000000); an event past a limit is refused",
-       InSpec(o.live_set)},
-      {"max-members", "N", "members at a time (default 50000000)", InSpec(o.live_set)},
+      {"max-series", "N", "series at a time (default 10000000); an event past a limit is refused"},
+      {"max-members", "N", "members at a time (default 50000000)"},
       CommonFlag(o, "max-memory",
                  "memory for members, also as 512Mi or 2G (default half of the machine's, or of\n"
                  "the control group's)"),
       {"on-limit", "refuse|drop",
        "at these limits refuse events (default), or make room: the members that would\n"
-       "expire next end early, with the cause \"dropped\"",
-       InSpec(o.live_set)},
+       "expire next end early, with the cause \"dropped\""},
       Heading("Output"),
       CommonFlag(o, "output"),
       CommonFlag(o, "stats"),
@@ -194,6 +187,7 @@ std::vector<Flag> LiveSetFlags(LiveSetRunOptions& o) {
       CommonFlag(o, "print-spec"),
       CommonFlag(o, "help"),
   };
+  return InSpec(o.live_set, std::move(flags));
 }
 
 absl::Status CheckCounts(const LiveSetRunOptions& options) {

@@ -1,5 +1,7 @@
 #include "tools/pleat/rollup/rollup_command.h"
 
+#include <utility>
+
 #include "tools/pleat/rollup/rollup_run.h"
 
 namespace pleat::cli {
@@ -49,7 +51,7 @@ Stats: lines = events + invalid + excluded;
 )";
 
 std::vector<Flag> RollupFlags(RollupRunOptions& o) {
-  return {
+  std::vector<Flag> flags = {
       Heading("Counting"),
       CommonFlag(
           o, "key",
@@ -58,13 +60,11 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
           "it is called in the output. --key '' counts all events together"),
       {"value", "PATH",
        "the number that an event adds, for \"sum\"; what is no number adds nothing, and the\n"
-       "event counts",
-       InSpec(o.rollup)},
+       "event counts"},
       {"id", "PATH",
        "the member that identifies an event within its key. An id seen before is a\n"
        "duplicate, or with another value a conflict; neither counts. Ids are remembered\n"
-       "for ten times --allowed-lateness",
-       InSpec(o.rollup)},
+       "for ten times --allowed-lateness"},
       Heading("Which lines are events"),
       CommonFlag(o, "where"),
       CommonFlag(o, "from"),
@@ -73,15 +73,13 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
       {"window", "DURATION[,...]",
        "the length of the windows (required); or several lengths, each a multiple of the\n"
        "first, such as 1m,1h",
-       ListInSpec(o.rollup, o.rollup.rollup.windows)},
+       ListOf(o.rollup, o.rollup.rollup.windows)},
       {"allowed-lateness", "DURATION",
        "events older than the watermark by more than this are late (required); a window\n"
-       "is final this long after its end",
-       InSpec(o.rollup)},
+       "is final this long after its end"},
       {"margin", "DURATION",
        "and this much later (default 0), for the clocks of other hosts; it makes no\n"
-       "event acceptable",
-       InSpec(o.rollup)},
+       "event acceptable"},
       CommonFlag(o, "at-end",
                  "at the end of input: close the open windows with the reason \"end\" (default),\n"
                  "drop them (not with --state), or with --state keep them for the next run,\n"
@@ -104,8 +102,7 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
                  "by this much (default 0)"),
       {"on-late", "reject|clamp|correct",
        "count late events without adding them (default), add them to the earliest window\n"
-       "that takes any, or write each by itself, with the reason \"correction\"",
-       InSpec(o.rollup)},
+       "that takes any, or write each by itself, with the reason \"correction\""},
       CommonFlag(o, "late"),
       CommonFlag(o, "future-limit"),
       CommonFlag(o, "idle",
@@ -118,13 +115,12 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
       CommonFlag(o, "strict"),
       {"max-keys", "N",
        "keys with open windows at a time (default 50000000); an event past a limit is\n"
-       "over_limit",
-       InSpec(o.rollup)},
+       "over_limit"},
       CommonFlag(o, "max-memory",
                  "memory for open windows and ids, also as 512Mi or 2G (default half of the\n"
                  "machine's, or of the control group's)"),
       Heading("Output"),
-      {"emission-id", "", "add an \"id\" that no other line of this run has", InSpec(o.rollup)},
+      {"emission-id", "", "add an \"id\" that no other line of this run has"},
       CommonFlag(o, "output"),
       CommonFlag(o, "stats"),
       CommonFlag(o, "quiet-summary"),
@@ -141,6 +137,7 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
       CommonFlag(o, "print-spec"),
       CommonFlag(o, "help"),
   };
+  return InSpec(o.rollup, std::move(flags));
 }
 
 absl::Status CheckRollupOptions(const RollupRunOptions& options) {
