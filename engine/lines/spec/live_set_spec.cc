@@ -34,9 +34,9 @@ constexpr Option<LiveSetSpec> kMemberOptions[] = {
     As<LiveSetSpec, ChoiceText<kOnLiveSetLimit>>("on-limit", PLEAT_AT(live_set.limits.on_limit)),
 };
 
-constexpr OptionGroup<LiveSetSpec> kOptions[] = {kKeyOptions<LiveSetSpec>,
-                                                 kTimeOptions<LiveSetSpec>,
-                                                 kSelectionOptions<LiveSetSpec>, kMemberOptions};
+constexpr OptionGroup<LiveSetSpec> kLiveSetOptions[] = {
+    kKeyOptions<LiveSetSpec>, kTimeOptions<LiveSetSpec>, kSelectionOptions<LiveSetSpec>,
+    kMemberOptions};
 
 // The names of the output members that lines have besides those of the key and of the member. All
 // are taken in every mode, so that a name that is fine stays so.
@@ -61,11 +61,11 @@ absl::Status CheckMember(const MemberSpec& member) {
 }  // namespace
 
 absl::Status SetOption(LiveSetSpec& spec, std::string_view name, std::string_view text) {
-  return SetOptionOf<LiveSetSpec>(kOptions, spec, name, text);
+  return SetOptionOf<LiveSetSpec>(kLiveSetOptions, spec, name, text);
 }
 
 std::vector<std::pair<std::string, std::string>> OptionsOf(const LiveSetSpec& spec) {
-  return OptionsThatDiffer<LiveSetSpec>(kOptions, spec);
+  return OptionsThatDiffer<LiveSetSpec>(kLiveSetOptions, spec);
 }
 
 absl::Status Validate(const LiveSetSpec& spec) {

@@ -59,9 +59,9 @@ constexpr Option<FoldSpec> kOutputOptions[] = {
     As<FoldSpec, ChoiceText<kOnLimit>>("on-limit", PLEAT_AT(folder.limits.on_limit)),
 };
 
-constexpr OptionGroup<FoldSpec> kOptions[] = {kKeyOptions<FoldSpec>,       kGroupOptions,
-                                              kTimeOptions<FoldSpec>,      kLateOptions,
-                                              kSelectionOptions<FoldSpec>, kOutputOptions};
+constexpr OptionGroup<FoldSpec> kFoldOptions[] = {kKeyOptions<FoldSpec>,       kGroupOptions,
+                                                  kTimeOptions<FoldSpec>,      kLateOptions,
+                                                  kSelectionOptions<FoldSpec>, kOutputOptions};
 
 constexpr OptionGroup<EventSpec> kEventOptions[] = {kKeyOptions<EventSpec>, kTimeOptions<EventSpec>,
                                                     kSelectionOptions<EventSpec>};
@@ -73,11 +73,11 @@ absl::Status SetOption(EventSpec& spec, std::string_view name, std::string_view 
 }
 
 absl::Status SetOption(FoldSpec& spec, std::string_view name, std::string_view text) {
-  return SetOptionOf<FoldSpec>(kOptions, spec, name, text);
+  return SetOptionOf<FoldSpec>(kFoldOptions, spec, name, text);
 }
 
 std::vector<std::pair<std::string, std::string>> OptionsOf(const FoldSpec& spec) {
-  return OptionsThatDiffer<FoldSpec>(kOptions, spec);
+  return OptionsThatDiffer<FoldSpec>(kFoldOptions, spec);
 }
 
 }  // namespace pleat::inline v0_1
