@@ -1,37 +1,5 @@
-// A KeyedCollection takes events by key, one by one or in batches, into books of one type. A folder
-// is one; a collection of another kind derives from it with a book of its own.
-//
-// A BookT is a Book with these members, of which `at` is the Instant of the operation:
-//
-//   using Outcome = ...;                            the answer to an event, an enum that has
-//                                                   kFuture, kOverLimit, kStopped, kElsewhere
-//                                                   and kReplayed
-//   using Counts = ...;                             counts outcomes, by Add(outcome, n)
-//   static constexpr size_t kOutcomes;              how many outcomes there are
-//   static constexpr Outcome kPlain;                of an event that FoldPlainly() took
-//   static constexpr bool kKeysRepeat;              whether events of one key often follow each other;
-//                                                   then there is PrefetchDirectory(), the step
-//                                                   before PrefetchIndex()
-//   static bool IsTooLong(const void* event);       whether an event is refused whose key is not too
-//                                                   long
-//   using Entry = ...;                              where an event goes: the entry of its key
-//   Entry Find(const EventRef&) const;
-//   using Guess = ...;                              what a look ahead has found so far
-//   void PrefetchIndex(const EventRef&, Guess&) const;
-//   void PrefetchEntry(const EventRef&, Guess&) const;
-//   void PrefetchRest(const Guess&) const;          the three steps of a look ahead, each of which
-//                                                   fetches for the next one
-//   static constexpr bool kPrefetchesRest;          whether the third step helps short keys, too
-//   Entry Find(const EventRef&, const Guess&, const Newcomers&) const;
-//   bool FoldPlainly(const EventRef&, const Entry&, const Instant& at);
-//                                                   takes the event if that is easy and makes no
-//                                                   deadline earlier; if not, changes nothing
-//   static constexpr bool kPlainTakesPosition;      whether FoldPlainly() needs a position
-//   void Settle(const Instant& at);                 does what FoldPlainly() has left; called before
-//                                                   the lock is released, and by FoldSlowly()
-//   Outcome FoldSlowly(const EventRef&, const Entry&, const Instant& at);
-//                                                   takes any event
-//   Outcome Refuse(Outcome why, const Instant& at); counts an event that goes no further
+// A KeyedCollection takes events by key, one by one or in batches, into books of one type, which is
+// a KeyedBook. A folder is one; a collection of another kind derives from it with a book of its own.
 #pragma once
 
 #include <algorithm>
@@ -42,12 +10,12 @@
 
 #include "engine/core/batch_piece.h"
 #include "engine/core/outbox_collection.h"
-#include "engine/table/event_ref.h"
+#include "engine/table/keyed_book.h"
 
 namespace pleat::inline v0_1 {
 
 // `BaseT`: Collection, or an OutboxCollection if the books emit.
-template <class BookT, class BaseT = OutboxCollection>
+template <KeyedBook BookT, class BaseT = OutboxCollection>
 class KeyedCollection : public BaseT {
  public:
   using BookType = BookT;

@@ -58,11 +58,11 @@
 #include "engine/fold/room.h"
 #include "engine/fold/turn.h"
 #include "engine/outbox/outbox_book.h"
-#include "engine/table/event_ref.h"
+#include "engine/table/keyed_book.h"
 
 namespace pleat::inline v0_1 {
 
-class FoldBook final : public OutboxBook {
+class FoldBook final : public OutboxBook, public KeyedBookDefaults {
  public:
   using Outcome = FoldOutcome;
   using Counts = FoldCounts;
@@ -70,10 +70,6 @@ class FoldBook final : public OutboxBook {
   using Entry = GroupTable::Entry;
   static constexpr size_t kOutcomes = kFoldOutcomes;
   static constexpr Outcome kPlain = FoldOutcome::kFolded;
-  static constexpr bool kPlainTakesPosition = false;
-  static constexpr bool kPrefetchesRest = false;
-  static constexpr bool kKeysRepeat = false;
-  static bool IsTooLong(const void*) noexcept { return false; }
 
   // The parts that all books of a folder share. They outlive the book.
   struct Setting {
@@ -111,7 +107,6 @@ class FoldBook final : public OutboxBook {
   // returns false and has changed nothing. Takes no position. Inline: a batch calls it millions of
   // times a second.
   bool FoldPlainly(const EventRef& event, const Entry& entry, const Instant& at);
-  void Settle(const Instant&) const noexcept {}  // nothing is left
   // Takes any event, step by step as docs/semantics.md counts them.
   FoldOutcome FoldSlowly(const EventRef& event, Entry entry, const Instant& at);
 

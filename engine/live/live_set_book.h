@@ -35,12 +35,12 @@
 #include "engine/live/feed_book.h"
 #include "engine/live/member_table.h"
 #include "engine/live/series_table.h"
-#include "engine/table/event_ref.h"
 #include "engine/table/expiring_map.h"
+#include "engine/table/keyed_book.h"
 
 namespace pleat::inline v0_1 {
 
-class LiveSetBook final : public FeedBook {
+class LiveSetBook final : public FeedBook, public KeyedBookDefaults {
  public:
   using Outcome = LiveSetOutcome;
   using Counts = LiveSetCounts;

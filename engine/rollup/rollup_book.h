@@ -56,11 +56,11 @@
 #include "engine/rollup/shared_counts.h"
 #include "engine/rollup/window_closer.h"
 #include "engine/rollup/window_emitter.h"
-#include "engine/table/event_ref.h"
+#include "engine/table/keyed_book.h"
 
 namespace pleat::inline v0_1 {
 
-class RollupBook final : public OutboxBook {
+class RollupBook final : public OutboxBook, public KeyedBookDefaults {
  public:
   using Outcome = AddOutcome;
   using Counts = AddResults;
@@ -68,9 +68,6 @@ class RollupBook final : public OutboxBook {
   using Entry = RollupAdmission::Entry;
   static constexpr size_t kOutcomes = kAddOutcomes;
   static constexpr Outcome kPlain = AddOutcome::kAdded;
-  static constexpr bool kPlainTakesPosition = false;
-  static constexpr bool kPrefetchesRest = false;
-  static constexpr bool kKeysRepeat = false;
   static bool IsTooLong(const void* event) noexcept {
     return static_cast<const CounterEvent*>(event)->id.size() > kKeyBytesMax;
   }
@@ -107,7 +104,6 @@ class RollupBook final : public OutboxBook {
   }
   // Adds the event if it has no id and its counter's newest window takes it as it is.
   bool FoldPlainly(const EventRef& event, const Entry& entry, const Instant& at);
-  void Settle(const Instant&) const noexcept {}  // nothing is left
   // Adds or refuses any event; see RollupAdmission.
   AddOutcome FoldSlowly(const EventRef& event, const Entry& entry, const Instant& at) {
     if (counters().saving()) [[unlikely]]

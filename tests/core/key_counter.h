@@ -27,17 +27,14 @@
 
 namespace pleat {
 
-class KeyCountBook final : public OutboxBook {
+class KeyCountBook final : public OutboxBook, public KeyedBookDefaults {
  public:
   using Outcome = FoldOutcome;
   using Counts = FoldCounts;
+  using Entry = uint32_t;  // its number
   using Guess = uint32_t;  // the look ahead only warms the cache
   static constexpr size_t kOutcomes = kFoldOutcomes;
   static constexpr Outcome kPlain = FoldOutcome::kFolded;
-  static constexpr bool kPlainTakesPosition = false;
-  static constexpr bool kPrefetchesRest = false;
-  static constexpr bool kKeysRepeat = false;
-  static bool IsTooLong(const void*) noexcept { return false; }
 
   KeyCountBook(PagePool& pool, const OutboxOptions& options, uint32_t partition, Duration every,
                const HashKey& hash_key, const Outbox::Listeners& listeners)
@@ -46,14 +43,12 @@ class KeyCountBook final : public OutboxBook {
         every_(every),
         hash_key_(hash_key),
         keys_(pool),
-        table_(pool, sizeof(Entry), every, Entries{*this}) {}
+        table_(pool, sizeof(Counted), every, Entries{*this}) {}
 
   void PrefetchIndex(const EventRef& event, Guess&) const { table_.PrefetchIndex(event.hash); }
   void PrefetchEntry(const EventRef& event, Guess& guess) const {
     guess = table_.Guess(event.hash);
   }
-  void PrefetchRest(Guess) const noexcept {}
-  void Settle(const Instant&) const noexcept {}
   uint32_t Find(const EventRef& event) const {
     return table_.Find(event.hash, [&](uint32_t n) { return At(n).key == event.key; });
   }
@@ -141,7 +136,7 @@ class KeyCountBook final : public OutboxBook {
     EngineTime due;
     uint64_t position;  // of the event that opened it
   };
-  struct Entry : Window {
+  struct Counted : Window {
     PackedKey key;
     uint32_t hash;
   };
@@ -153,13 +148,13 @@ class KeyCountBook final : public OutboxBook {
     void Prefetch(uint32_t number) const noexcept { pleat::Prefetch(&book.At(number)); }
     uint64_t Version() const noexcept { return 0; }  // deadlines are fixed
   };
-  const Entry& At(uint32_t number) const noexcept {
-    return *reinterpret_cast<const Entry*>(table_.hot(number));
+  const Counted& At(uint32_t number) const noexcept {
+    return *reinterpret_cast<const Counted*>(table_.hot(number));
   }
-  Entry& At(uint32_t number) noexcept { return *reinterpret_cast<Entry*>(table_.hot(number)); }
+  Counted& At(uint32_t number) noexcept { return *reinterpret_cast<Counted*>(table_.hot(number)); }
   uint32_t New(const PackedKey& key, uint64_t hash, const Window& window) {
     const uint32_t number = table_.New();
-    ::new (table_.hot(number)) Entry{window, keys_.Keep(key), static_cast<uint32_t>(hash)};
+    ::new (table_.hot(number)) Counted{window, keys_.Keep(key), static_cast<uint32_t>(hash)};
     return number;
   }
 

@@ -1,0 +1,71 @@
+// A KeyedBook is a Book that takes events by key, one by one or in batches: what a KeyedCollection
+// asks of its books. The compiler checks it. A book that derives from KeyedBookDefaults writes only
+// those members where it differs.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+
+#include "engine/base/book.h"
+#include "engine/table/event_ref.h"
+
+namespace pleat::inline v0_1 {
+
+// The answers of a book whose folds are plain and whose lines need no third step to be fetched.
+struct KeyedBookDefaults {
+  // Whether FoldPlainly() needs a position.
+  static constexpr bool kPlainTakesPosition = false;
+  // Whether PrefetchRest() helps short keys, too.
+  static constexpr bool kPrefetchesRest = false;
+  // Whether events of one key often follow each other; then there is PrefetchDirectory(), the step
+  // before PrefetchIndex().
+  static constexpr bool kKeysRepeat = false;
+  // Whether an event is refused though its key is not too long.
+  static bool IsTooLong(const void* /*event*/) noexcept { return false; }
+  // The third step of a look ahead.
+  static void PrefetchRest(const auto& /*guess*/) noexcept {}
+  // Does what FoldPlainly() has left. Called before the lock is released, and by FoldSlowly().
+  static void Settle(const Instant& /*at*/) noexcept {}
+};
+
+template <class B>
+concept KeyedBook =
+    std::derived_from<B, Book> && std::derived_from<B, KeyedBookDefaults> &&
+    // The answer to an event.
+    std::is_enum_v<typename B::Outcome> &&
+    requires {
+      B::Outcome::kFuture;
+      B::Outcome::kOverLimit;
+      B::Outcome::kStopped;
+      B::Outcome::kElsewhere;
+      B::Outcome::kReplayed;
+    } &&
+    // How many outcomes there are, and the one of an event that FoldPlainly() took.
+    std::same_as<decltype(B::kOutcomes), const size_t> &&
+    std::same_as<decltype(B::kPlain), const typename B::Outcome> &&
+    // Counts of outcomes.
+    requires(B::Counts& counts, B::Outcome outcome) { counts.Add(outcome, size_t{1}); } &&
+    // An Entry is where an event goes: the entry of its key. A Guess is what a look ahead has found
+    // of it so far, in three steps, each of which fetches for the next one.
+    requires(const B& book, const EventRef& event, B::Guess& guess, const Newcomers& newcomers) {
+      { book.Find(event) } -> std::same_as<typename B::Entry>;
+      book.PrefetchIndex(event, guess);
+      book.PrefetchEntry(event, guess);
+      book.PrefetchRest(guess);
+      { book.Find(event, guess, newcomers) } -> std::same_as<typename B::Entry>;
+    } &&
+    (!B::kKeysRepeat || requires(const B& book, const EventRef& event,
+                                 B::Guess& guess) { book.PrefetchDirectory(event, guess); }) &&
+    requires(B& book, const EventRef& event, const B::Entry& entry, B::Outcome why,
+             const Instant& at) {
+      // Takes the event if that is easy and makes no deadline earlier; if not, changes nothing.
+      { book.FoldPlainly(event, entry, at) } -> std::same_as<bool>;
+      // Takes any event.
+      { book.FoldSlowly(event, entry, at) } -> std::same_as<typename B::Outcome>;
+      // Counts an event that goes no further, and returns why.
+      { book.Refuse(why, at) } -> std::same_as<typename B::Outcome>;
+      book.Settle(at);
+    };
+
+}  // namespace pleat::inline v0_1
