@@ -3,6 +3,8 @@
 // for ever; it is told so instead.
 #pragma once
 
+#include <type_traits>
+
 namespace pleat::inline v0_1 {
 
 #if defined(__GNUC__)
@@ -25,5 +27,29 @@ class Call {
  private:
   const bool nested_;
 };
+
+// What a nested call answers: kWouldDeadlock, where that is an answer or an outcome in it; else
+// zero, false, or nothing.
+template <class Answer>
+Answer AnswerIfNested() noexcept {
+  static_assert(
+      !requires(const Answer& status) { status.ok(); }, "an OK status says that it was done");
+  if constexpr (requires { Answer::kWouldDeadlock; }) {
+    return Answer::kWouldDeadlock;
+  } else if constexpr (requires(Answer& answer) { answer.outcome; }) {
+    Answer answer{};
+    answer.outcome = AnswerIfNested<decltype(answer.outcome)>();
+    return answer;
+  } else {
+    return Answer();
+  }
+}
+
+// `act()` as one call of a program's. It is not made inside another one; throwing ends the program.
+template <class Act>
+[[gnu::always_inline]] inline auto Guarded(const Act& act) noexcept {
+  const Call call;
+  return call.nested() ? AnswerIfNested<std::invoke_result_t<const Act&>>() : act();
+}
 
 }  // namespace pleat::inline v0_1

@@ -19,8 +19,7 @@ AnyCollection::AnyCollection(std::shared_ptr<EngineCore> engine,
 // A call from inside a function that the engine calls is refused here.
 
 void AnyCollection::Close() noexcept {
-  const Call call;
-  if (!call.nested()) engine_->Remove(*collection_);
+  Guarded([&] { engine_->Remove(*collection_); });
 }
 size_t AnyCollection::Pop(size_t max, PartitionRange from, Take take) noexcept {
   if (Call::WouldBeNested() || collection_->IsEmpty(*engine_)) return 0;
@@ -28,15 +27,14 @@ size_t AnyCollection::Pop(size_t max, PartitionRange from, Take take) noexcept {
 }
 size_t AnyCollection::Lease(size_t max, Duration visibility_timeout, LeaseTime now,
                             PartitionRange from, Borrow borrow) noexcept {
-  const Call call;
-  if (call.nested()) return 0;
-  MoveLeaseTime(now);
-  if (collection_->IsEmpty(*engine_)) return 0;
-  return collection_->Lease(max, visibility_timeout, from, borrow);
+  return Guarded([&]() -> size_t {
+    MoveLeaseTime(now);
+    if (collection_->IsEmpty(*engine_)) return 0;
+    return collection_->Lease(max, visibility_timeout, from, borrow);
+  });
 }
 LeaseOutcome AnyCollection::Ack(const LeaseToken& token) noexcept {
-  const Call call;
-  return call.nested() ? LeaseOutcome::kWouldDeadlock : collection_->Ack(token);
+  return Guarded([&] { return collection_->Ack(token); });
 }
 size_t AnyCollection::Ack(std::span<const LeaseToken> tokens,
                           std::span<LeaseOutcome> outcomes) noexcept {
@@ -46,63 +44,53 @@ size_t AnyCollection::Ack(std::span<const LeaseToken> tokens,
   return 0;
 }
 LeaseOutcome AnyCollection::AckAndTake(const LeaseToken& token, Take take) noexcept {
-  const Call call;
-  return call.nested() ? LeaseOutcome::kWouldDeadlock : collection_->AckAndTake(token, take);
+  return Guarded([&] { return collection_->AckAndTake(token, take); });
 }
 LeaseOutcome AnyCollection::Nack(const LeaseToken& token) noexcept {
-  const Call call;
-  return call.nested() ? LeaseOutcome::kWouldDeadlock : collection_->Nack(token, Duration::zero());
+  return Guarded([&] { return collection_->Nack(token, Duration::zero()); });
 }
 LeaseOutcome AnyCollection::Nack(const LeaseToken& token, Duration delay, LeaseTime now) noexcept {
-  const Call call;
-  if (call.nested()) return LeaseOutcome::kWouldDeadlock;
-  MoveLeaseTime(now);
-  return collection_->Nack(token, delay);
+  return Guarded([&] {
+    MoveLeaseTime(now);
+    return collection_->Nack(token, delay);
+  });
 }
 Extension AnyCollection::Extend(const LeaseToken& token, Duration visibility_timeout,
                                 LeaseTime now) noexcept {
-  const Call call;
-  if (call.nested()) return {LeaseOutcome::kWouldDeadlock};
-  MoveLeaseTime(now);
-  return collection_->Extend(token, visibility_timeout);
+  return Guarded([&] {
+    MoveLeaseTime(now);
+    return collection_->Extend(token, visibility_timeout);
+  });
 }
 size_t AnyCollection::EndLeases(PartitionRange of) noexcept {
-  const Call call;
-  return call.nested() ? 0 : collection_->EndLeases(of);
+  return Guarded([&] { return collection_->EndLeases(of); });
 }
 bool AnyCollection::ScanDeadLetters(ScanCursor& cursor, size_t max, SeeDead see) const noexcept {
-  const Call call;
   if (cursor.partition < 0) cursor = {};
-  return !call.nested() && collection_->ScanDeadLetters(cursor, std::max<size_t>(max, 1), see);
+  return Guarded(
+      [&] { return collection_->ScanDeadLetters(cursor, std::max<size_t>(max, 1), see); });
 }
 LeaseOutcome AnyCollection::RetryDeadLetter(const LeaseToken& token) noexcept {
-  const Call call;
-  return call.nested() ? LeaseOutcome::kWouldDeadlock : collection_->RetryDeadLetter(token);
+  return Guarded([&] { return collection_->RetryDeadLetter(token); });
 }
 LeaseOutcome AnyCollection::DropDeadLetter(const LeaseToken& token) noexcept {
-  const Call call;
-  return call.nested() ? LeaseOutcome::kWouldDeadlock : collection_->DropDeadLetter(token);
+  return Guarded([&] { return collection_->DropDeadLetter(token); });
 }
 void AnyCollection::AddListener(EmissionListener& listener, PartitionRange of) noexcept {
-  const Call call;
-  if (!call.nested()) collection_->AddListener(listener, of);
+  Guarded([&] { collection_->AddListener(listener, of); });
 }
 void AnyCollection::RemoveListener(EmissionListener& listener) noexcept {
-  const Call call;
-  if (!call.nested()) collection_->RemoveListener(listener);
+  Guarded([&] { collection_->RemoveListener(listener); });
 }
 Ledger AnyCollection::ledger() const noexcept {
-  const Call call;
-  return call.nested() ? Ledger{} : collection_->ledger();
+  return Guarded([&] { return collection_->ledger(); });
 }
 Sizes AnyCollection::sizes() const noexcept {
-  const Call call;
-  return call.nested() ? Sizes{} : collection_->sizes();
+  return Guarded([&] { return collection_->sizes(); });
 }
 std::string_view AnyCollection::name() const noexcept { return collection_->name(); }
 void AnyCollection::CloseAll() noexcept {
-  const Call call;
-  if (!call.nested()) collection_->CloseAll();
+  Guarded([&] { collection_->CloseAll(); });
 }
 bool AnyCollection::closed() const noexcept { return collection_->closed(); }
 void AnyCollection::Advance(EngineTime now) noexcept {

@@ -15,22 +15,18 @@ AnyFeed::AnyFeed(std::shared_ptr<EngineCore> engine, std::shared_ptr<FeedCollect
 // A call from inside a function that the engine calls is refused here.
 
 ChangeCursor AnyFeed::Watch(const WatchScope& scope, SeeSeries see) noexcept {
-  const Call call;
-  return call.nested() ? ChangeCursor() : feed_->Watch(scope, see);
+  return Guarded([&] { return feed_->Watch(scope, see); });
 }
 ReadChanges AnyFeed::Read(const WatchScope& scope, ChangeCursor& cursor, size_t max,
                           SeeChange see) noexcept {
-  const Call call;
-  return call.nested() ? ReadChanges::kAll : feed_->Read(scope, cursor, max, see);
+  return Guarded([&] { return feed_->Read(scope, cursor, max, see); });
 }
 
 void AnyFeed::AddListener(ChangeListener& listener, const WatchScope& scope) noexcept {
-  const Call call;
-  if (!call.nested()) feed_->AddListener(listener, scope);
+  Guarded([&] { feed_->AddListener(listener, scope); });
 }
 void AnyFeed::RemoveListener(ChangeListener& listener) noexcept {
-  const Call call;
-  if (!call.nested()) feed_->RemoveListener(listener);
+  Guarded([&] { feed_->RemoveListener(listener); });
 }
 
 void AnyFeed::AllSeries(EngineTime now, SeeSeries see) const noexcept {
@@ -41,15 +37,13 @@ void AnyFeed::TopSeries(size_t n, EngineTime now, SeeSeries see) const noexcept 
   for (const FeedCollection::Row& row : feed_->TopSeries(n, now)) see(row.name, row.count);
 }
 bool AnyFeed::Scan(ScanCursor& cursor, size_t max, SeeSeries see) const noexcept {
-  const Call call;
   if (cursor.partition < 0) cursor = {};
-  return !call.nested() && feed_->Scan(cursor, std::max<size_t>(max, 1), see);
+  return Guarded([&] { return feed_->Scan(cursor, std::max<size_t>(max, 1), see); });
 }
 
 void AnyFeed::CheckWhole() const noexcept { feed_->CheckWhole(); }
 void AnyFeed::Close() noexcept {
-  const Call call;
-  if (!call.nested()) engine_->Remove(*feed_);
+  Guarded([&] { engine_->Remove(*feed_); });
 }
 bool AnyFeed::closed() const noexcept { return feed_->closed(); }
 const PayloadOps& AnyFeed::ops() const noexcept { return feed_->ops(); }

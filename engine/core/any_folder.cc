@@ -8,11 +8,10 @@
 
 #include <pleat/stats.h>
 
-#include "engine/base/check.h"
+#include "engine/base/concat.h"
 #include "engine/base/inside.h"
-#include "engine/core/engine_core.h"
 #include "engine/core/folder_core.h"
-#include "engine/core/out_of_range.h"
+#include "engine/core/opening.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -72,25 +71,18 @@ absl::Status Check(const FolderOptions& options, const StateOps& ops, int partit
   if (ops.has_ids && options.late.on_late != OnLate::kReject) {
     return OutOfRange("late.on_late", "kReject with ids: an event could count twice");
   }
-  const std::pair<std::string_view, size_t> shared[] = {
-      {"limits.max_groups", options.limits.max_groups},
-      {"limits.max_bytes", options.limits.max_bytes},
-      {"limits.max_backlog", options.limits.max_backlog},
-      {"leases.max_leased", options.leases.max_leased},
-      {"leases.max_dead_letters", options.leases.max_dead_letters}};
-  const std::string per_partition =
-      "at least one for each of the engine's partitions, " + std::to_string(partitions);
-  for (const auto& [option, limit] : shared) {
-    if (limit < static_cast<size_t>(partitions)) return OutOfRange(option, per_partition);
-  }
+  absl::Status limits = CheckLimits({{"limits.max_groups", options.limits.max_groups},
+                                     {"limits.max_bytes", options.limits.max_bytes},
+                                     {"limits.max_backlog", options.limits.max_backlog}},
+                                    partitions);
+  if (!limits.ok()) return limits;
+  if (absl::Status leases = CheckLeases(options.leases, partitions); !leases.ok()) return leases;
   if (options.measure.max_trace > 0 &&
       options.measure.max_trace < static_cast<size_t>(partitions)) {
-    return OutOfRange("measure.max_trace", "zero, or " + per_partition);
+    return OutOfRange(
+        "measure.max_trace",
+        Concat("zero, or at least one for each of the engine's partitions, ", partitions));
   }
-  if (options.leases.max_deliveries < 1) return OutOfRange("leases.max_deliveries", "at least 1");
-  if (options.leases.max_age <= Duration::zero()) return OutOfRange("leases.max_age", "above zero");
-  if (options.leases.max_nack_delay <= Duration::zero())
-    return OutOfRange("leases.max_nack_delay", "above zero");
   if (ops.open == nullptr || ops.fold == nullptr || ops.destroy == nullptr) {
     return OutOfRange("open, fold and destroy of the state", "given");
   }
@@ -106,72 +98,50 @@ absl::Status Check(const FolderOptions& options, const StateOps& ops, int partit
 absl::StatusOr<AnyFolder> AnyFolder::Open(Engine& engine, std::string_view name,
                                           const FolderOptions& options, const StateOps& ops,
                                           std::shared_ptr<void> context_owner) {
-  const Call call;
-  if (call.nested()) return absl::FailedPreconditionError("Open() from inside a fold function");
-  if (absl::Status status = Check(options, ops, engine.partitions()); !status.ok()) return status;
-  const std::shared_ptr<EngineCore>& home = EngineAccess::CoreOf(engine);
-  auto core = std::make_shared<FolderCore>(*home, name, options, ops, std::move(context_owner));
-  if (absl::Status status = home->Add(core); !status.ok()) return status;
-  return AnyFolder(home, std::move(core));
+  auto core = OpenCore<FolderCore>(engine, name, Check(options, ops, engine.partitions()), options,
+                                   ops, std::move(context_owner));
+  if (!core.ok()) return core.status();
+  return AnyFolder(EngineAccess::CoreOf(engine), *std::move(core));
 }
 
 void AnyFolder::OpenFailed(std::string_view name, const absl::Status& why) noexcept {
-  Fail("folder \"" + std::string(name) + "\": " + std::string(why.message()));
+  FailToOpen("folder", name, why);
 }
 
 FolderCore& AnyFolder::core() const noexcept { return static_cast<FolderCore&>(collection()); }
 
-// A call from inside a function that the engine calls is refused here.
 FoldOutcome AnyFolder::Fold(std::string_view key, const void* event, EngineTime at) noexcept {
-  const Call call;
-  if (call.nested()) return FoldOutcome::kWouldDeadlock;
   return core().Fold(key, event, at);
 }
 FoldCounts AnyFolder::FoldBatch(const AnyBatch& batch, std::span<FoldOutcome> outcomes,
                                 PartitionRange only,
                                 std::optional<SourcePosition> position) noexcept {
-  const Call call;
-  if (!outcomes.empty() && outcomes.size() < batch.size) {
-    Fail("FoldBatch() of " + std::to_string(batch.size) + " events was given room for " +
-         std::to_string(outcomes.size()) + " outcomes");
-  }
-  FoldOutcome* const first = outcomes.empty() ? nullptr : outcomes.data();
-  if (!call.nested()) return core().FoldBatch(batch, first, only, position);
-  if (first != nullptr) std::fill_n(first, batch.size, FoldOutcome::kWouldDeadlock);
-  return {.would_deadlock = batch.size};
+  return core().FoldBatch("FoldBatch", batch, outcomes, only, position);
 }
 bool AnyFolder::Flush(std::string_view key) noexcept {
-  const Call call;
-  return !call.nested() && core().Flush(key, std::nullopt) == ControlOutcome::kDone;
+  return core().Flush(key, std::nullopt) == ControlOutcome::kDone;
 }
 ControlOutcome AnyFolder::Flush(std::string_view key, EngineTime at) noexcept {
-  const Call call;
-  return call.nested() ? ControlOutcome::kWouldDeadlock : core().Flush(key, at);
+  return core().Flush(key, at);
 }
 bool AnyFolder::Cancel(std::string_view key) noexcept {
-  const Call call;
-  return !call.nested() && core().Cancel(key, std::nullopt) == ControlOutcome::kDone;
+  return core().Cancel(key, std::nullopt) == ControlOutcome::kDone;
 }
 ControlOutcome AnyFolder::Cancel(std::string_view key, EngineTime at) noexcept {
-  const Call call;
-  return call.nested() ? ControlOutcome::kWouldDeadlock : core().Cancel(key, at);
+  return core().Cancel(key, at);
 }
 ControlOutcome AnyFolder::SetDeadline(std::string_view key, EngineTime deadline) noexcept {
-  const Call call;
-  return call.nested() ? ControlOutcome::kWouldDeadlock : core().SetDeadline(key, deadline);
+  return core().SetDeadline(key, deadline);
 }
 bool AnyFolder::Peek(std::string_view key, Look look) const noexcept {
-  const Call call;
-  return !call.nested() && core().Peek(key, look);
+  return Guarded([&] { return core().Peek(key, look); });
 }
 bool AnyFolder::Scan(ScanCursor& cursor, size_t max, See see) const noexcept {
-  const Call call;
   if (cursor.partition < 0) cursor = {};
-  return !call.nested() && core().Scan(cursor, std::max<size_t>(max, 1), see);
+  return Guarded([&] { return core().Scan(cursor, std::max<size_t>(max, 1), see); });
 }
 void AnyFolder::ScanInOrder(See see) const noexcept {
-  const Call call;
-  if (!call.nested()) core().ScanInOrder(see);
+  Guarded([&] { core().ScanInOrder(see); });
 }
 absl::Status AnyFolder::Reserve(size_t groups, size_t key_bytes) noexcept {
   const Call call;
@@ -179,8 +149,7 @@ absl::Status AnyFolder::Reserve(size_t groups, size_t key_bytes) noexcept {
   return core().Reserve(groups, key_bytes);
 }
 std::unique_ptr<GapStats> AnyFolder::gap_stats() const noexcept {
-  const Call call;
-  return call.nested() ? nullptr : core().gap_stats();
+  return Guarded([&] { return core().gap_stats(); });
 }
 absl::Status AnyFolder::SetOptions(const FolderOptions& options) noexcept {
   const Call call;
@@ -191,8 +160,7 @@ absl::Status AnyFolder::SetOptions(const FolderOptions& options) noexcept {
   return status.ok() ? core().SetOptions(options) : status;
 }
 FolderOptions AnyFolder::options() const noexcept {
-  const Call call;
-  return call.nested() ? FolderOptions{} : core().options();
+  return Guarded([&] { return core().options(); });
 }
 const StateOps& AnyFolder::ops() const noexcept { return core().ops(); }
 

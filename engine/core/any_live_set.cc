@@ -1,3 +1,5 @@
+// A live set of an engine: LiveSetCore, the collection whose books are LiveSetBooks, and the handle,
+// whose calls go from here to the books.
 #include <pleat/untyped/any_live_set.h>
 
 #include <algorithm>
@@ -9,27 +11,107 @@
 #include "engine/base/check.h"
 #include "engine/base/inside.h"
 #include "engine/core/add_counts.h"
-#include "engine/core/engine_core.h"
-#include "engine/core/live_set_core.h"
-#include "engine/core/out_of_range.h"
+#include "engine/core/feed_collection.h"
+#include "engine/core/keyed_collection.h"
+#include "engine/core/opening.h"
+#include "engine/core/statistics.h"
+#include "engine/live/live_set_book.h"
 
 namespace pleat::inline v0_1 {
-namespace {
 
-absl::Status Check(const LiveSetOptions& options, const PayloadOps& ops, int partitions) {
-  if (options.ttl <= Duration::zero()) return OutOfRange("ttl", "above zero");
-  if (options.retention < Duration::zero()) return OutOfRange("retention", "zero or more");
-  if (options.limits.max_per_series < 1) return OutOfRange("limits.max_per_series", "at least 1");
-  return FeedCollection::CheckOptions({{"limits.max_series", options.limits.max_series},
-                                       {"limits.max_members", options.limits.max_members},
-                                       {"limits.max_bytes", options.limits.max_bytes},
-                                       {"max_changes", options.max_changes}},
-                                      partitions, ops);
+extern template class KeyedCollection<LiveSetBook, FeedCollection>;
+
+class LiveSetCore final : public KeyedCollection<LiveSetBook, FeedCollection> {
+ public:
+  LiveSetCore(EngineCore& engine, std::string_view name, const LiveSetOptions& options,
+              const PayloadOps& ops, std::shared_ptr<void> context_owner)
+      : KeyedCollection(engine, name, ops, std::move(context_owner)), options_(options) {}
+
+  Description Describe() const override {
+    Description live_set = DescribeAs("live_set");
+    live_set.Add("ttl", options_.ttl);
+    live_set.Add("retention", options_.retention);
+    live_set.Add("refresh", static_cast<uint64_t>(options_.refresh));
+    return live_set;
+  }
+  std::vector<Statistic> Statistics() override { return StatisticsOf(ledger(), sizes()); }
+  std::vector<uint64_t> CountEntries() const override {
+    return CountInBooks<LiveSetBook>([](const LiveSetBook& book) { return book.sizes().members; });
+  }
+
+ private:
+  friend class AnyLiveSet;
+
+  std::unique_ptr<Book> MakeBook(int partition) override {
+    LiveSetOptions share = options_;
+    CutToShares({&share.limits.max_series, &share.limits.max_members, &share.limits.max_bytes,
+                 &share.max_changes},
+                partition, engine().partition_count());
+    return std::make_unique<LiveSetBook>(engine().pool(), share, ops(), engine().hash_key(),
+                                         engine().name_key(), static_cast<uint32_t>(partition));
+  }
+  LiveSetLedger ledger() {
+    return Sum<LiveSetBook>([](const LiveSetBook& book) { return book.ledger(); });
+  }
+  LiveSetSizes sizes() {
+    return Sum<LiveSetBook>([](const LiveSetBook& book) { return book.sizes(); });
+  }
+
+  // --- The calls of the handle that move time, or lock for more than one change
+
+  LiveSetCounts Import(std::string_view series, const AnyBatch& rows);
+  LiveSetControl Remove(std::string_view series, std::string_view id, const RemoveOptions& options);
+
+  const LiveSetOptions options_;
+};
+
+LiveSetCounts LiveSetCore::Import(std::string_view series, const AnyBatch& rows) {
+  Timeline& timeline = engine().timeline();
+  if (series.size() > kKeyBytesMax) {
+    LiveSetCounts counts;
+    for (size_t i = 0; i < rows.size; ++i) counts.Add(RefuseTooLong());
+    return counts;
+  }
+  LiveSetCounts none;
+  none.Add(LiveSetOutcome::kStopped, rows.size);
+  return WithSeries<LiveSetBook>(
+      series, none,
+      [&](Home& home, LiveSetBook& book, const LiveSetBook::SeriesRef& ref)
+          ABSL_NO_THREAD_SAFETY_ANALYSIS {
+            if (home.partition->stopped()) return none;
+            const EngineTime now = timeline.now();
+            const auto is_future = [&](EngineTime stamp) {
+              return timeline.IsFuture(Clamp(stamp), now);
+            };
+            return home.partition->Do(
+                home.partition->CopyFirst(), book, now, timeline.lease_now(),
+                timeline.TakePositions(std::max<size_t>(rows.size, 1)),
+                [&](const Instant& at) { return book.Import(ref, rows, is_future, at); });
+          });
 }
 
-}  // namespace
+LiveSetControl LiveSetCore::Remove(std::string_view series, std::string_view id,
+                                   const RemoveOptions& options) {
+  if (series.size() > kKeyBytesMax || id.size() > kKeyBytesMax) return LiveSetControl::kOverLimit;
+  Timeline& timeline = engine().timeline();
+  return WithSeries<LiveSetBook>(
+      series, LiveSetControl::kClosed,
+      [&](Home& home, LiveSetBook& book, const LiveSetBook::SeriesRef& ref)
+          ABSL_NO_THREAD_SAFETY_ANALYSIS {
+            EngineTime now = timeline.now();
+            if (options.at && !timeline.Observe(Clamp(*options.at), now)) {
+              return LiveSetControl::kFuture;
+            }
+            return home.partition->Do(
+                home.partition->CopyFirst(), book, now, timeline.lease_now(),
+                timeline.TakePositions(1), [&](const Instant& at) {
+                  const auto stamp = options.at ? std::optional(Clamp(*options.at)) : std::nullopt;
+                  return book.Remove(ref, id, stamp, options.only_if_not_newer, at);
+                });
+          });
+}
 
-// --- Counts that are summed
+// --- Counts
 
 LiveSetLedger& LiveSetLedger::operator+=(const LiveSetLedger& other) noexcept {
   return AddCounts(*this, other);
@@ -46,47 +128,49 @@ AnyLiveSet::AnyLiveSet(std::shared_ptr<EngineCore> engine,
 
 LiveSetCore& AnyLiveSet::core() const noexcept { return static_cast<LiveSetCore&>(feed()); }
 
+namespace {
+
+absl::Status Check(const LiveSetOptions& options, const PayloadOps& ops, int partitions) {
+  if (options.ttl <= Duration::zero()) return OutOfRange("ttl", "above zero");
+  if (options.retention < Duration::zero()) return OutOfRange("retention", "zero or more");
+  if (options.limits.max_per_series < 1) return OutOfRange("limits.max_per_series", "at least 1");
+  absl::Status limits = CheckLimits({{"limits.max_series", options.limits.max_series},
+                                     {"limits.max_members", options.limits.max_members},
+                                     {"limits.max_bytes", options.limits.max_bytes},
+                                     {"max_changes", options.max_changes}},
+                                    partitions);
+  return limits.ok() ? FeedCollection::CheckPayload(ops) : limits;
+}
+
+}  // namespace
+
 absl::StatusOr<AnyLiveSet> AnyLiveSet::Open(Engine& engine, std::string_view name,
                                             const LiveSetOptions& options, const PayloadOps& ops,
                                             std::shared_ptr<void> context_owner) {
-  const Call call;
-  if (call.nested()) return absl::FailedPreconditionError("Open() from inside another call");
-  if (absl::Status status = Check(options, ops, engine.partitions()); !status.ok()) return status;
-  const std::shared_ptr<EngineCore>& home = EngineAccess::CoreOf(engine);
-  auto core = std::make_shared<LiveSetCore>(*home, name, options, ops, std::move(context_owner));
-  if (absl::Status status = home->Add(core); !status.ok()) return status;
-  return AnyLiveSet(home, std::move(core));
+  auto core = OpenCore<LiveSetCore>(engine, name, Check(options, ops, engine.partitions()), options,
+                                    ops, std::move(context_owner));
+  if (!core.ok()) return core.status();
+  return AnyLiveSet(EngineAccess::CoreOf(engine), *std::move(core));
 }
 
 void AnyLiveSet::OpenFailed(std::string_view name, const absl::Status& why) noexcept {
-  Fail("live set \"" + std::string(name) + "\": " + std::string(why.message()));
+  FailToOpen("live set", name, why);
 }
 
-// A call from inside a function that the engine calls is refused here.
-
 LiveSetOutcome AnyLiveSet::Add(std::string_view series, const void* event, EngineTime at) noexcept {
-  const Call call;
-  return call.nested() ? LiveSetOutcome::kWouldDeadlock : core().Fold(series, event, at);
+  return core().Fold(series, event, at);
 }
 LiveSetCounts AnyLiveSet::AddBatch(const AnyBatch& batch, std::span<LiveSetOutcome> outcomes,
                                    PartitionRange only,
                                    std::optional<SourcePosition> position) noexcept {
-  const Call call;
-  if (!outcomes.empty() && outcomes.size() < batch.size) {
-    Fail("AddBatch() of " + std::to_string(batch.size) + " events was given room for " +
-         std::to_string(outcomes.size()) + " outcomes");
-  }
-  LiveSetOutcome* const first = outcomes.empty() ? nullptr : outcomes.data();
-  if (!call.nested()) return core().FoldBatch(batch, first, only, position);
-  if (first != nullptr) std::fill_n(first, batch.size, LiveSetOutcome::kWouldDeadlock);
-  LiveSetCounts counts;
-  counts.Add(LiveSetOutcome::kWouldDeadlock, batch.size);
-  return counts;
+  return core().FoldBatch("AddBatch", batch, outcomes, only, position);
 }
 LiveSetOutcome AnyLiveSet::Touch(std::string_view series, std::string_view id,
                                  EngineTime at) noexcept {
-  const Call call;
-  return call.nested() ? LiveSetOutcome::kWouldDeadlock : core().Touch(series, id, at);
+  const auto touch = [&](LiveSetBook& book, const auto& ref, const Instant& instant) {
+    return book.Touch(ref, id, Clamp(at), instant);
+  };
+  return core().ChangeSeriesAt<LiveSetBook>(series, std::max(series.size(), id.size()), at, touch);
 }
 LiveSetCounts AnyLiveSet::Import(std::string_view series, const AnyBatch& rows) noexcept {
   const Call call;
@@ -97,52 +181,64 @@ LiveSetCounts AnyLiveSet::Import(std::string_view series, const AnyBatch& rows) 
 }
 LiveSetControl AnyLiveSet::Remove(std::string_view series, std::string_view id,
                                   const RemoveOptions& options) noexcept {
-  const Call call;
-  return call.nested() ? LiveSetControl::kWouldDeadlock : core().Remove(series, id, options);
+  return Guarded([&] { return core().Remove(series, id, options); });
 }
 size_t AnyLiveSet::Remove(std::string_view series, EngineTime from, EngineTime to) noexcept {
-  const Call call;
-  return call.nested() ? 0 : core().RemoveBetween(series, from, to);
+  const auto remove = [&](LiveSetBook& book, const auto& ref, const Instant& at) {
+    return book.RemoveBetween(ref, from, to, at);
+  };
+  return core().ChangeSeries<LiveSetBook>(series, size_t{0}, remove);
 }
 LiveSetControl AnyLiveSet::SetTtl(std::string_view series, Duration ttl) noexcept {
-  const Call call;
-  return call.nested() ? LiveSetControl::kWouldDeadlock : core().SetTtl(series, ttl);
+  if (Call::WouldBeNested()) return LiveSetControl::kWouldDeadlock;
+  if (series.size() > kKeyBytesMax) return LiveSetControl::kOverLimit;
+  if (ttl <= Duration::zero()) return LiveSetControl::kOutOfRange;
+  const auto set = [&](LiveSetBook& book, const auto& ref, const Instant& at) {
+    return book.SetTtl(ref, ttl, at);
+  };
+  return core().ChangeSeries<LiveSetBook>(series, LiveSetControl::kClosed, set);
 }
 size_t AnyLiveSet::Clear(std::string_view series) noexcept {
-  const Call call;
-  return call.nested() ? 0 : core().Clear(series);
+  const auto clear = [](LiveSetBook& book, const auto& ref, const Instant& at) {
+    return book.Clear(ref, at);
+  };
+  return core().ChangeSeries<LiveSetBook>(series, size_t{0}, clear);
 }
 
 size_t AnyLiveSet::Count(std::string_view series, EngineTime now) const noexcept {
-  const Call call;
-  return call.nested() ? 0 : core().Count(series, now);
+  return core().Looking<LiveSetBook>(series, now, size_t{0}, [](auto& book, auto& ref, auto as_of) {
+    return book.Count(ref, as_of);
+  });
 }
 size_t AnyLiveSet::CountSince(std::string_view series, EngineTime since,
                               EngineTime now) const noexcept {
-  const Call call;
-  return call.nested() || since >= kEndOfTime
-             ? 0
-             : core().CountBetween(series, since + Duration{1}, kNever, now);
+  return since >= kEndOfTime ? 0 : CountBetween(series, since + Duration{1}, kNever, now);
 }
-size_t AnyLiveSet::CountBetween(std::string_view series, EngineTime from, EngineTime to,
-                                EngineTime now) const noexcept {
-  const Call call;
-  return call.nested() ? 0 : core().CountBetween(series, from, to, now);
+// Flat, because services count often, and the compiler would inline half of the way.
+[[gnu::flatten]] size_t AnyLiveSet::CountBetween(std::string_view series, EngineTime from,
+                                                 EngineTime to, EngineTime now) const noexcept {
+  const auto count = [&](auto& book, auto& ref, auto as_of) {
+    return book.CountBetween(ref, from, to, as_of);
+  };
+  return core().Looking<LiveSetBook>(series, now, size_t{0}, count);
 }
 bool AnyLiveSet::List(std::string_view series, const ListOptions& options, ListCursor& cursor,
                       See see) const noexcept {
-  const Call call;
-  return !call.nested() && core().List(series, options, cursor, see);
+  const auto list = [&](auto& book, auto& ref, auto as_of) {
+    return book.List(ref, options, as_of, cursor, see);
+  };
+  return core().Looking<LiveSetBook>(series, options.now, false, list);
 }
 bool AnyLiveSet::Find(std::string_view series, std::string_view id, EngineTime now,
                       See see) const noexcept {
-  const Call call;
-  return !call.nested() && core().Find(series, id, now, see);
+  return core().Looking<LiveSetBook>(series, now, false, [&](auto& book, auto& ref, auto as_of) {
+    return book.Find(ref, id, as_of, see);
+  });
 }
 std::optional<size_t> AnyLiveSet::Rank(std::string_view series, std::string_view id,
                                        EngineTime now) const noexcept {
-  const Call call;
-  return call.nested() ? std::nullopt : core().Rank(series, id, now);
+  const auto rank = [&](auto& book, auto& ref, auto as_of) { return book.Rank(ref, id, as_of); };
+  return core().Looking<LiveSetBook>(series, now, std::optional<size_t>(), rank);
 }
 void AnyLiveSet::CountMany(std::span<const KeyView> series, std::span<size_t> counts,
                            EngineTime now) const noexcept {
@@ -150,15 +246,13 @@ void AnyLiveSet::CountMany(std::span<const KeyView> series, std::span<size_t> co
   for (size_t i = 0; i < series.size(); ++i) counts[i] = Count(series[i], now);
 }
 ChangeCursor AnyLiveSet::Watch(std::string_view series, See see) noexcept {
-  const Call call;
-  return call.nested() ? ChangeCursor() : core().WatchSeries(series, see);
+  return Guarded([&] { return core().WatchSeriesOf<LiveSetBook>(series, see); });
 }
 LiveSetLedger AnyLiveSet::ledger() const noexcept {
-  const Call call;
-  return call.nested() ? LiveSetLedger{} : core().ledger();
+  return Guarded([&] { return core().ledger(); });
 }
 LiveSetSizes AnyLiveSet::sizes() const noexcept {
-  const Call call;
-  return call.nested() ? LiveSetSizes{} : core().sizes();
+  return Guarded([&] { return core().sizes(); });
 }
+
 }  // namespace pleat::inline v0_1

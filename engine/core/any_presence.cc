@@ -1,35 +1,69 @@
+// A presence of an engine: PresenceCore, the collection whose books are PresenceBooks, and the
+// handle, whose calls go from here to the books.
 #include <pleat/untyped/any_presence.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
-#include "engine/base/check.h"
 #include "engine/base/inside.h"
 #include "engine/core/add_counts.h"
-#include "engine/core/engine_core.h"
-#include "engine/core/out_of_range.h"
-#include "engine/core/presence_core.h"
+#include "engine/core/feed_collection.h"
+#include "engine/core/opening.h"
+#include "engine/core/statistics.h"
+#include "engine/live/presence_book.h"
 
 namespace pleat::inline v0_1 {
-namespace {
 
-absl::Status Check(const PresenceOptions& options, const PayloadOps& ops, int partitions) {
-  if (options.ttl <= Duration::zero()) return OutOfRange("ttl", "above zero");
-  if (options.grace < Duration::zero()) return OutOfRange("grace", "zero or more");
-  const PresenceLimits& limits = options.limits;
-  if (limits.max_per_user < 1) return OutOfRange("limits.max_per_user", "at least 1");
-  if (limits.max_per_series < 1) return OutOfRange("limits.max_per_series", "at least 1");
-  return FeedCollection::CheckOptions({{"limits.max_series", limits.max_series},
-                                       {"limits.max_users", limits.max_users},
-                                       {"limits.max_connections", limits.max_connections},
-                                       {"limits.max_bytes", limits.max_bytes},
-                                       {"max_changes", options.max_changes}},
-                                      partitions, ops);
-}
+class PresenceCore final : public FeedCollection {
+ public:
+  PresenceCore(EngineCore& engine, std::string_view name, const PresenceOptions& options,
+               const PayloadOps& ops, std::shared_ptr<void> context_owner)
+      : FeedCollection(engine, name, ops, std::move(context_owner)), options_(options) {}
 
-}  // namespace
+  Description Describe() const override {
+    Description presence = DescribeAs("presence");
+    presence.Add("ttl", options_.ttl);
+    presence.Add("grace", options_.grace);
+    return presence;
+  }
+  std::vector<Statistic> Statistics() override { return StatisticsOf(ledger(), sizes()); }
+  std::vector<uint64_t> CountEntries() const override {
+    return CountInBooks<PresenceBook>([](const PresenceBook& book) { return book.ledger().users; });
+  }
 
-// --- Counts that are summed
+ private:
+  friend class AnyPresence;
+
+  std::unique_ptr<Book> MakeBook(int partition) override {
+    PresenceOptions share = options_;
+    CutToShares({&share.limits.max_series, &share.limits.max_users, &share.limits.max_connections,
+                 &share.limits.max_bytes, &share.max_changes},
+                partition, engine().partition_count());
+    return std::make_unique<PresenceBook>(engine().pool(), share, ops(), engine().hash_key(),
+                                          static_cast<uint32_t>(partition));
+  }
+  PresenceLedger ledger() {
+    return Sum<PresenceBook>([](const PresenceBook& book) { return book.ledger(); });
+  }
+  PresenceSizes sizes() {
+    return Sum<PresenceBook>([](const PresenceBook& book) { return book.sizes(); });
+  }
+  // A call about a connection, stamped `at`: `act(book, who, instant)`.
+  template <class Act>
+  PresenceOutcome About(std::string_view series, std::string_view user, std::string_view connection,
+                        EngineTime at, const Act& act) {
+    return ChangeSeriesAt<PresenceBook>(
+        series, std::max({series.size(), user.size(), connection.size()}), at,
+        [&](PresenceBook& book, const auto& ref, const Instant& instant) {
+          return act(book, PresenceBook::Who{ref, user, connection}, instant);
+        });
+  }
+
+  const PresenceOptions options_;
+};
+
+// --- Counts
 
 PresenceLedger& PresenceLedger::operator+=(const PresenceLedger& other) noexcept {
   return AddCounts(*this, other);
@@ -46,79 +80,97 @@ AnyPresence::AnyPresence(std::shared_ptr<EngineCore> engine,
 
 PresenceCore& AnyPresence::core() const noexcept { return static_cast<PresenceCore&>(feed()); }
 
+namespace {
+
+absl::Status Check(const PresenceOptions& options, const PayloadOps& ops, int partitions) {
+  if (options.ttl <= Duration::zero()) return OutOfRange("ttl", "above zero");
+  if (options.grace < Duration::zero()) return OutOfRange("grace", "zero or more");
+  const PresenceLimits& limits = options.limits;
+  if (limits.max_per_user < 1) return OutOfRange("limits.max_per_user", "at least 1");
+  if (limits.max_per_series < 1) return OutOfRange("limits.max_per_series", "at least 1");
+  absl::Status shared = CheckLimits({{"limits.max_series", limits.max_series},
+                                     {"limits.max_users", limits.max_users},
+                                     {"limits.max_connections", limits.max_connections},
+                                     {"limits.max_bytes", limits.max_bytes},
+                                     {"max_changes", options.max_changes}},
+                                    partitions);
+  return shared.ok() ? FeedCollection::CheckPayload(ops) : shared;
+}
+
+}  // namespace
+
 absl::StatusOr<AnyPresence> AnyPresence::Open(Engine& engine, std::string_view name,
                                               const PresenceOptions& options, const PayloadOps& ops,
                                               std::shared_ptr<void> context_owner) {
-  const Call call;
-  if (call.nested()) return absl::FailedPreconditionError("Open() from inside another call");
-  if (absl::Status status = Check(options, ops, engine.partitions()); !status.ok()) return status;
-  const std::shared_ptr<EngineCore>& home = EngineAccess::CoreOf(engine);
-  auto core = std::make_shared<PresenceCore>(*home, name, options, ops, std::move(context_owner));
-  if (absl::Status status = home->Add(core); !status.ok()) return status;
-  return AnyPresence(home, std::move(core));
+  auto core = OpenCore<PresenceCore>(engine, name, Check(options, ops, engine.partitions()),
+                                     options, ops, std::move(context_owner));
+  if (!core.ok()) return core.status();
+  return AnyPresence(EngineAccess::CoreOf(engine), *std::move(core));
 }
 
 void AnyPresence::OpenFailed(std::string_view name, const absl::Status& why) noexcept {
-  Fail("presence \"" + std::string(name) + "\": " + std::string(why.message()));
+  FailToOpen("presence", name, why);
 }
-
-// A call from inside a function that the engine calls is refused here.
 
 Entered AnyPresence::Enter(std::string_view series, std::string_view user,
                            std::string_view connection, const void* metadata,
                            EngineTime at) noexcept {
-  const Call call;
-  if (call.nested()) return {PresenceOutcome::kWouldDeadlock};
-  return core().Enter({series, user, connection, at}, metadata);
+  Entered entered{};
+  const auto enter = [&](PresenceBook& book, const auto& who, const Instant& instant) {
+    entered = book.Enter(who, metadata, Clamp(at), instant);
+    return entered.outcome;
+  };
+  entered.outcome = core().About(series, user, connection, at, enter);
+  return entered;
 }
 PresenceOutcome AnyPresence::Update(std::string_view series, std::string_view user,
                                     std::string_view connection, uint64_t generation,
                                     const void* metadata, EngineTime at) noexcept {
-  const Call call;
-  return call.nested() ? PresenceOutcome::kWouldDeadlock
-                       : core().Beat({series, user, connection, at}, generation, metadata);
+  const auto beat = [&](PresenceBook& book, const auto& who, const Instant& instant) {
+    return book.Beat(who, generation, metadata, Clamp(at), instant);
+  };
+  return core().About(series, user, connection, at, beat);
 }
 PresenceOutcome AnyPresence::Beat(std::string_view series, std::string_view user,
                                   std::string_view connection, uint64_t generation,
                                   EngineTime at) noexcept {
-  const Call call;
-  return call.nested() ? PresenceOutcome::kWouldDeadlock
-                       : core().Beat({series, user, connection, at}, generation, nullptr);
+  return Update(series, user, connection, generation, /*metadata=*/nullptr, at);
 }
 PresenceOutcome AnyPresence::Leave(std::string_view series, std::string_view user,
                                    std::string_view connection, uint64_t generation,
                                    EngineTime at) noexcept {
-  const Call call;
-  return call.nested() ? PresenceOutcome::kWouldDeadlock
-                       : core().Leave({series, user, connection, at}, generation);
+  const auto leave = [&](PresenceBook& book, const auto& who, const Instant& instant) {
+    return book.Leave(who, generation, instant);
+  };
+  return core().About(series, user, connection, at, leave);
 }
 
 PresenceCounts AnyPresence::Count(std::string_view series, EngineTime now) const noexcept {
-  const Call call;
-  return call.nested() ? PresenceCounts{} : core().Count(series, now);
+  const auto count = [](auto& book, auto& ref, auto as_of) { return book.Count(ref, as_of); };
+  return core().Looking<PresenceBook>(series, now, PresenceCounts{}, count);
 }
 bool AnyPresence::List(std::string_view series, const ListOptions& options, ListCursor& cursor,
                        See see) const noexcept {
-  const Call call;
-  return !call.nested() && core().List(series, options, cursor, see);
+  const auto list = [&](auto& book, auto& ref, auto as_of) {
+    return book.List(ref, options, as_of, cursor, see);
+  };
+  return core().Looking<PresenceBook>(series, options.now, false, list);
 }
 bool AnyPresence::Find(std::string_view series, std::string_view user, EngineTime now,
                        See see) const noexcept {
-  const Call call;
-  return !call.nested() && core().Find(series, user, now, see);
+  return core().Looking<PresenceBook>(series, now, false, [&](auto& book, auto& ref, auto as_of) {
+    return book.Find(ref, user, as_of, see);
+  });
 }
 ChangeCursor AnyPresence::Watch(std::string_view series, See see) noexcept {
-  const Call call;
-  return call.nested() ? ChangeCursor() : core().WatchSeries(series, see);
+  return Guarded([&] { return core().WatchSeriesOf<PresenceBook>(series, see); });
 }
 
 PresenceLedger AnyPresence::ledger() const noexcept {
-  const Call call;
-  return call.nested() ? PresenceLedger{} : core().ledger();
+  return Guarded([&] { return core().ledger(); });
 }
 PresenceSizes AnyPresence::sizes() const noexcept {
-  const Call call;
-  return call.nested() ? PresenceSizes{} : core().sizes();
+  return Guarded([&] { return core().sizes(); });
 }
 
 }  // namespace pleat::inline v0_1

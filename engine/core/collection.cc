@@ -5,6 +5,9 @@
 
 #include <pleat/collections.h>
 
+#include "engine/base/check.h"
+#include "engine/base/concat.h"
+
 namespace pleat::inline v0_1 {
 
 Collection::Collection(EngineCore& engine, std::string_view name)
@@ -39,6 +42,11 @@ void Collection::Close() {
     if (home.book != nullptr) book = home.partition->RemoveBook(*std::exchange(home.book, nullptr));
     TellOfClose(static_cast<int>(i));
   }
+}
+
+void Collection::CheckRoom(std::string_view verb, size_t events, size_t outcomes) {
+  if (outcomes >= events) return;
+  Fail(Concat(verb, "() of ", events, " events was given room for ", outcomes, " outcomes"));
 }
 
 std::vector<Statistic> Collection::Statistics() { return {}; }

@@ -10,9 +10,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <absl/base/thread_annotations.h>
@@ -144,7 +146,19 @@ class Collection {
     }
     return counts;
   }
+  // The sum of `count(book)` of all books, each at one instant.
+  template <class BookT, class Count>
+  auto Sum(const Count& count) {
+    decltype(count(std::declval<const BookT&>())) sum;
+    for (const Home& home : homes_) {
+      LockGuard guard(home.partition->lock());
+      if (home.book != nullptr) sum += count(static_cast<const BookT&>(*home.book));
+    }
+    return sum;
+  }
   PartitionRange Clip(PartitionRange range) const noexcept;
+  // A batch whose caller has not left room for each outcome ends the program.
+  static void CheckRoom(std::string_view verb, size_t events, size_t outcomes);
   // For calls that must see one instant in several partitions: their locks, taken in index order
   // and held for long.
   void LockRange(PartitionRange range) noexcept;
@@ -168,6 +182,10 @@ class Collection {
 constexpr size_t ShareOf(size_t total, int i, int partitions) noexcept {
   const auto n = static_cast<size_t>(partitions);
   return total / n + (static_cast<size_t>(i) < total % n ? 1 : 0);
+}
+// Makes limits those of partition `i`.
+inline void CutToShares(std::initializer_list<size_t*> limits, int i, int partitions) noexcept {
+  for (size_t* const limit : limits) *limit = ShareOf(*limit, i, partitions);
 }
 
 }  // namespace pleat::inline v0_1

@@ -10,7 +10,7 @@
 
 #include "engine/base/in_order.h"
 #include "engine/base/inside.h"
-#include "engine/core/out_of_range.h"
+#include "engine/core/opening.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -47,13 +47,7 @@ struct KeptSeries {
 
 }  // namespace
 
-absl::Status FeedCollection::CheckOptions(SharedLimits limits, int partitions,
-                                          const PayloadOps& ops) {
-  for (const auto& [option, limit] : limits) {
-    if (limit >= static_cast<size_t>(partitions)) continue;
-    return OutOfRange(
-        option, "at least one for each of the engine's partitions, " + std::to_string(partitions));
-  }
+absl::Status FeedCollection::CheckPayload(const PayloadOps& ops) {
   if (ops.size == 0) return absl::OkStatus();
   if (ops.copy == nullptr || ops.destroy == nullptr || ops.equal == nullptr) {
     return OutOfRange("copy, destroy and equal of the payload", "given");

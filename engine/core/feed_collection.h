@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +16,7 @@
 #include <pleat/options.h>
 #include <pleat/untyped/any_feed.h>
 
+#include "engine/base/inside.h"
 #include "engine/core/collection.h"
 #include "engine/live/feed_book.h"
 
@@ -23,12 +24,12 @@ namespace pleat::inline v0_1 {
 
 class FeedCollection : public Collection {
  public:
-  using Collection::Collection;
+  // `ops`: of the payload, whose context lives as long as its owner.
+  FeedCollection(EngineCore& engine, std::string_view name, const PayloadOps& ops,
+                 std::shared_ptr<void> context_owner)
+      : Collection(engine, name), ops_(ops), context_owner_(std::move(context_owner)) {}
 
-  // What options of all kinds have in common: limits that partitions share, and a payload. Why they
-  // are out of range, if so.
-  using SharedLimits = std::initializer_list<std::pair<std::string_view, size_t>>;
-  static absl::Status CheckOptions(SharedLimits limits, int partitions, const PayloadOps& ops);
+  static absl::Status CheckPayload(const PayloadOps& ops);
 
   // The methods of AnyFeed.
   ChangeCursor Watch(const WatchScope& scope, AnyFeed::SeeSeries see);
@@ -37,7 +38,7 @@ class FeedCollection : public Collection {
   void AddListener(ChangeListener& listener, const WatchScope& scope);
   void RemoveListener(ChangeListener& listener);
   bool Scan(ScanCursor& cursor, size_t max, AnyFeed::SeeSeries see);
-  virtual const PayloadOps& ops() const noexcept = 0;
+  const PayloadOps& ops() const noexcept { return ops_; }
 
   // A series with members, and the position at which it became non-empty.
   struct Row {
@@ -50,25 +51,37 @@ class FeedCollection : public Collection {
   // The `n` with most members, in order of these.
   std::vector<Row> TopSeries(size_t n, EngineTime now);
 
+  std::string ShapeOf(uint32_t version) const final {
+    return ops_.shape == nullptr ? "" : ops_.shape(ops_.context, version);
+  }
+
  protected:
+  // A description without options.
+  Description DescribeAs(std::string_view kind) const {
+    return {.kind = std::string(kind),
+            .shape = ShapeOf(ops_.stored_version),
+            .version = ops_.stored_version,
+            .stored = ops_.stored()};
+  }
   // Applies `change(home, book, series)` to the book of a series, under its lock. Returns `none` if
   // the collection is closed, or the name too long.
   template <class BookT, class Result, class Change>
   Result WithSeries(std::string_view series, Result none, const Change& change);
-  // The same for a call stamped `at`, which moves time: `change(book, series, instant)`, unless the
-  // stamp lies beyond the future limit.
+  // The next three are whole calls of a handle's. A change at the present, by `change(book, series,
+  // instant)`.
+  template <class BookT, class Result, class Change>
+  Result ChangeSeries(std::string_view series, Result none, const Change& change);
+  // A change stamped `at`, which moves time. The call goes no further if the stamp lies beyond the
+  // future limit, or the longest of the names is too long.
   template <class BookT, class Change>
-  typename BookT::Outcome WithSeriesAt(std::string_view series, EngineTime at,
-                                       const Change& change);
-  // The same for a read, `look(book, series)`.
+  typename BookT::Outcome ChangeSeriesAt(std::string_view series, size_t longest_name,
+                                         EngineTime at, const Change& change);
+  // A read, `look(book, series, as_of)`, as of `now` or the engine's time.
   template <class BookT, class Result, class Look>
-  Result Looking(std::string_view series, Result none, const Look& look);
+  Result Looking(std::string_view series, EngineTime now, Result none, const Look& look);
   // Shows who is in the series, by the book's List(); the cursor stands behind that.
   template <class BookT, class See>
   ChangeCursor WatchSeriesOf(std::string_view series, See see);
-  // The sum of `count(book)` of all books, each at one instant.
-  template <class BookT, class Count>
-  auto Sum(const Count& count);
 
   EngineTime TimeFor(EngineTime now) noexcept { return std::max(now, engine().timeline().now()); }
 
@@ -84,6 +97,8 @@ class FeedCollection : public Collection {
   void TellOfClose(int partition) override;
   PartitionRange RangeOf(const WatchScope& scope) noexcept;
 
+  const PayloadOps ops_;
+  const std::shared_ptr<void> context_owner_;
   // All of them, to be told of Close(). Guarded by the first partition's lock.
   std::vector<ChangeListener*> listeners_;
 };
@@ -98,10 +113,25 @@ Result FeedCollection::WithSeries(std::string_view series, Result none, const Ch
   return change(home, static_cast<BookT&>(*home.book), FeedBook::SeriesRef{packed, HashOf(packed)});
 }
 
+template <class BookT, class Result, class Change>
+Result FeedCollection::ChangeSeries(std::string_view series, Result none, const Change& change) {
+  return Guarded([&] {
+    return WithSeries<BookT>(
+        series, none,
+        [&](Home& home, BookT& book, const FeedBook::SeriesRef& ref)
+            ABSL_NO_THREAD_SAFETY_ANALYSIS {
+              return Do(home, [&](const Instant& at) { return change(book, ref, at); });
+            });
+  });
+}
+
 template <class BookT, class Change>
-typename BookT::Outcome FeedCollection::WithSeriesAt(std::string_view series, EngineTime at,
-                                                     const Change& change) {
+typename BookT::Outcome FeedCollection::ChangeSeriesAt(std::string_view series, size_t longest_name,
+                                                       EngineTime at, const Change& change) {
   using Outcome = typename BookT::Outcome;
+  const Call call;
+  if (call.nested()) return Outcome::kWouldDeadlock;
+  if (longest_name > kKeyBytesMax) return CountTooLong<BookT>();
   return WithSeries<BookT>(
       series, Outcome::kStopped,
       [&](Home& home, BookT& book, const FeedBook::SeriesRef& ref) ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -119,13 +149,16 @@ typename BookT::Outcome FeedCollection::WithSeriesAt(std::string_view series, En
 }
 
 template <class BookT, class Result, class Look>
-Result FeedCollection::Looking(std::string_view series, Result none, const Look& look) {
-  if (series.size() > kKeyBytesMax) return none;
+Result FeedCollection::Looking(std::string_view series, EngineTime now, Result none,
+                               const Look& look) {
+  const Call call;
+  if (call.nested() || series.size() > kKeyBytesMax) return none;
   const PackedKey packed(series);
   const Home& home = HomeOf(packed);
   LockGuard guard(home.partition->lock());
   if (home.book == nullptr) return none;
-  return look(static_cast<const BookT&>(*home.book), FeedBook::SeriesRef{packed, HashOf(packed)});
+  const FeedBook::SeriesRef ref{packed, HashOf(packed)};
+  return look(static_cast<const BookT&>(*home.book), ref, TimeFor(now));
 }
 
 template <class BookT, class See>
@@ -141,17 +174,6 @@ ChangeCursor FeedCollection::WatchSeriesOf(std::string_view series, See see) {
         return true;
       });
   return cursor;
-}
-
-template <class BookT, class Count>
-auto FeedCollection::Sum(const Count& count) {
-  decltype(count(std::declval<const BookT&>())) sum;
-  for (size_t i = 0; i < home_count(); ++i) {
-    const Home& home = this->home(i);
-    LockGuard guard(home.partition->lock());
-    if (home.book != nullptr) sum += count(static_cast<const BookT&>(*home.book));
-  }
-  return sum;
 }
 
 }  // namespace pleat::inline v0_1

@@ -8,7 +8,7 @@
 #include "engine/base/concat.h"
 #include "engine/base/in_order.h"
 #include "engine/base/spread.h"
-#include "engine/core/out_of_range.h"
+#include "engine/core/opening.h"
 #include "engine/core/statistics.h"
 
 namespace pleat::inline v0_1 {
@@ -21,12 +21,10 @@ constexpr size_t kExactGaps = 4'000'000;
 // The limits of one partition.
 FolderOptions OptionsFor(const FolderOptions& options, int i, int partitions) {
   FolderOptions share = options;
-  for (size_t* limit :
-       {&share.limits.max_groups, &share.limits.max_bytes, &share.limits.max_backlog,
-        &share.leases.max_leased, &share.leases.max_dead_letters, &share.measure.max_ghosts,
-        &share.measure.max_trace}) {
-    *limit = ShareOf(*limit, i, partitions);
-  }
+  CutToShares({&share.limits.max_groups, &share.limits.max_bytes, &share.limits.max_backlog,
+               &share.leases.max_leased, &share.leases.max_dead_letters, &share.measure.max_ghosts,
+               &share.measure.max_trace},
+              i, partitions);
   return share;
 }
 
@@ -119,11 +117,13 @@ std::string FolderCore::ShapeOf(uint32_t version) const {
 void FolderCore::SaveShared(FieldWriter& out) const { open_peak_.Save(out); }
 void FolderCore::LoadShared(FieldReader& in) { open_peak_.Load(in); }
 
-// One operation: time moves as by an event that is folded, then `change(book, hash, at)`
-// has its group.
+// A whole call of the handle's, and one operation: time moves as by an event that is folded, then
+// `change(book, hash, at)` has its group.
 template <class Change>
 ControlOutcome FolderCore::Control(std::string_view key, std::optional<EngineTime> at,
                                    const Change& change) {
+  const Call call;
+  if (call.nested()) return ControlOutcome::kWouldDeadlock;
   if (key.size() > kKeyBytesMax) return ControlOutcome::kNoGroup;
   const PackedKey packed(key);
   Home& home = HomeOf(packed);
@@ -151,7 +151,7 @@ ControlOutcome FolderCore::Cancel(std::string_view key, std::optional<EngineTime
 }
 
 ControlOutcome FolderCore::SetDeadline(std::string_view key, EngineTime deadline) {
-  if (!settable_) return ControlOutcome::kNotSettable;
+  if (!settable_ && !Call::WouldBeNested()) return ControlOutcome::kNotSettable;
   return Control(key, std::nullopt, [&](FoldBook& book, uint64_t hash, const Instant& instant) {
     return book.SetDeadline(key, hash, deadline, instant);
   });
@@ -329,48 +329,6 @@ uint64_t FolderCore::CopyTrace(size_t partition, size_t max, uint64_t& next, uin
   log->Copy(next, max, out);
   next += out.size() - before;
   return log->next() - next;
-}
-
-// --- Statistics
-
-std::vector<Statistic> StatisticsOf(const Ledger& ledger, const Sizes& sizes) {
-  StatisticList out;
-  out.Events({{"opened", ledger.opened},
-              {"folded", ledger.folded},
-              {"late", ledger.late},
-              {"future", ledger.future},
-              {"over_limit", ledger.over_limit},
-              {"overloaded", ledger.overloaded},
-              {"duplicate", ledger.duplicate},
-              {"conflict", ledger.conflict},
-              {"corrected", ledger.corrected}});
-  out.HeldBytes(sizes.bytes);
-  for (size_t i = 0; i < kReasons; ++i) {
-    out.Emissions({{ReasonName(static_cast<Reason>(i + 1)), ledger.emissions[i]}});
-  }
-  out.Ready(sizes.ready_emissions);
-  out.OverByteLimit(ledger.over_byte_limit);
-  out.Counter("pleat_emissions_gone", "Emissions that are over: given away, acked, or dropped.",
-              "as",
-              {{"popped", ledger.popped}, {"acked", ledger.acked}, {"dropped", ledger.dropped}});
-  out.Counter("pleat_groups_closed", "Groups that closed.", ledger.closed);
-  out.Counter("pleat_groups_cancelled", "Groups that were cancelled.", ledger.cancelled);
-  out.Counter("pleat_groups_silent",
-              "Groups that closed without an emission: their leading one said it.", ledger.silent);
-  out.Counter("pleat_events_late_folded", "Late events that were folded all the same.",
-              ledger.late_folded);
-  out.Counter("pleat_deliveries", "Leases given.", ledger.deliveries);
-  out.Counter("pleat_deliveries_nacked", "Leases given back.", ledger.nacked);
-  out.Counter("pleat_deliveries_ran_out", "Leases neither acked nor given back in time.",
-              ledger.ran_out);
-  out.Gauge("pleat_folding_ratio", "Of the events, those that folded.", ledger.FoldingRatio(),
-            "ratio");
-  out.Gauge("pleat_open_groups", "Groups open now.", sizes.open_groups);
-  out.Gauge("pleat_unacked_emissions", "Emissions that are lent, or wait to be lent again.",
-            sizes.unacked_emissions);
-  out.Gauge("pleat_dead_letters", "Emissions delivered too often without an ack.",
-            sizes.dead_letters);
-  return std::move(out).Take();
 }
 
 }  // namespace pleat::inline v0_1

@@ -70,7 +70,4 @@ class FolderCore final : public KeyedCollection<FoldBook> {
   OpenPeak open_peak_;  // with MeasureOptions::gap_stats
 };
 
-// What a folder with these counts tells.
-std::vector<Statistic> StatisticsOf(const Ledger& ledger, const Sizes& sizes);
-
 }  // namespace pleat::inline v0_1

@@ -1,13 +1,15 @@
 // A KeyedCollection takes events by key, one by one or in batches, into books of one type, which is
-// a KeyedBook. A folder is one; a collection of another kind derives from it with a book of its own.
+// a KeyedBook. A folder is one; a collection of another kind derives from it, with its own book.
 #pragma once
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include <pleat/batch.h>
 
+#include "engine/base/inside.h"
 #include "engine/core/batch_piece.h"
 #include "engine/core/outbox_collection.h"
 #include "engine/table/keyed_book.h"
@@ -24,12 +26,25 @@ class KeyedCollection : public BaseT {
   using BaseT::BaseT;
   using BaseT::engine;
 
+  // The calls of handles, which refuse to be made inside another call.
   Outcome Fold(std::string_view key, const void* event, EngineTime at) {
-    return FoldAnd(key, event, at, [](BookT&, const EventRef&, EngineTime) {});
+    return Guarded([&] { return FoldOne(key, event, at); });
+  }
+  // `verb`: what the handle calls it.
+  Counts FoldBatch(std::string_view verb, const AnyBatch& batch, std::span<Outcome> outcomes,
+                   PartitionRange only, std::optional<SourcePosition> place) {
+    if (!outcomes.empty()) this->CheckRoom(verb, batch.size, outcomes.size());
+    Outcome* const first = outcomes.empty() ? nullptr : outcomes.data();
+    const Call call;
+    if (!call.nested()) return FoldPieces(batch, first, only, place);
+    if (first != nullptr) std::fill_n(first, batch.size, Outcome::kWouldDeadlock);
+    Counts counts;
+    counts.Add(Outcome::kWouldDeadlock, batch.size);
+    return counts;
   }
 
-  // The same, and then `look(book, event, now)` under the same lock, unless there is no book for
-  // the event.
+  // Folds an event, and then calls `look(book, event, now)` under the same lock, unless there is no
+  // book for the event.
   template <class Look>
   [[gnu::always_inline]] Outcome FoldAnd(std::string_view key, const void* event, EngineTime at,
                                          const Look& look) {
@@ -75,10 +90,27 @@ class KeyedCollection : public BaseT {
     return outcome;
   }
 
-  // A batch goes through the engine's gate piece by piece, each with its position in the source: a snapshot has all of
-  // a piece, or nothing.
-  Counts FoldBatch(const AnyBatch& batch, Outcome* outcomes, PartitionRange only,
-                   std::optional<SourcePosition> place) {
+  // For a batch: the book of a partition, or null once we are closed. REQUIRES: its lock is held.
+  BookT* BookOf(size_t partition) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return Typed(this->BookFor(this->home(partition)));
+  }
+
+ protected:
+  using typename BaseT::Home;
+
+  static BookT* Typed(Book* book) noexcept { return static_cast<BookT*>(book); }
+
+  Outcome RefuseTooLong() { return this->template CountTooLong<BookT>(); }
+
+ private:
+  Outcome FoldOne(std::string_view key, const void* event, EngineTime at) {
+    return FoldAnd(key, event, at, [](BookT&, const EventRef&, EngineTime) {});
+  }
+
+  // A batch goes through the engine's gate piece by piece, each with its position in the source: a
+  // snapshot has all of a piece, or nothing.
+  Counts FoldPieces(const AnyBatch& batch, Outcome* outcomes, PartitionRange only,
+                    std::optional<SourcePosition> place) {
     only = this->Clip(only);
     Counts counts;
     for (AnyBatch rest = batch; rest.size > 0;) {
@@ -97,19 +129,6 @@ class KeyedCollection : public BaseT {
     return counts;
   }
 
-  // For a batch: the book of a partition, or null once we are closed. REQUIRES: its lock is held.
-  BookT* BookOf(size_t partition) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return Typed(this->BookFor(this->home(partition)));
-  }
-
- protected:
-  using typename BaseT::Home;
-
-  static BookT* Typed(Book* book) noexcept { return static_cast<BookT*>(book); }
-
-  Outcome RefuseTooLong() { return this->template CountTooLong<BookT>(); }
-
- private:
   // Up to kEventsMax events.
   void FoldPiece(const AnyBatch& piece, Outcome* outcomes, PartitionRange only, Counts& counts) {
     // A BatchPiece has a fixed cost, so fewer than four events are folded one by one; not in a range
@@ -119,7 +138,7 @@ class KeyedCollection : public BaseT {
       return BatchPiece<KeyedCollection>(*this, piece, outcomes, only).Fold(counts);
     }
     for (size_t i = 0; i < piece.size; ++i) {
-      const Outcome outcome = Fold(piece.KeyOf(i), piece.EventOf(i), piece.AtOf(i));
+      const Outcome outcome = FoldOne(piece.KeyOf(i), piece.EventOf(i), piece.AtOf(i));
       counts.Add(outcome);
       if (outcomes != nullptr) outcomes[i] = outcome;
     }
@@ -159,7 +178,7 @@ class KeyedCollection : public BaseT {
     if (place.offset + i < this->source_positions().Of(place.source, partition)) {
       return Outcome::kReplayed;
     }
-    return Fold(key, piece.EventOf(i), piece.AtOf(i));
+    return FoldOne(key, piece.EventOf(i), piece.AtOf(i));
   }
 
   Outcome Refuse(const Home& home, Outcome why)

@@ -500,23 +500,11 @@ void OutboxCollection::RemoveListener(EmissionListener& listener) {
 }
 
 Ledger OutboxCollection::ledger() {
-  Ledger sum;
-  for (size_t i = 0; i < home_count(); ++i) {
-    const Home& home = this->home(i);
-    LockGuard guard(home.partition->lock());
-    if (home.book != nullptr) sum += BookIn(home).ledger();
-  }
-  return sum;
+  return Sum<OutboxBook>([](const OutboxBook& book) { return book.ledger(); });
 }
 
 Sizes OutboxCollection::sizes() {
-  Sizes sum;
-  for (size_t i = 0; i < home_count(); ++i) {
-    const Home& home = this->home(i);
-    LockGuard guard(home.partition->lock());
-    if (home.book != nullptr) sum += BookIn(home).sizes();
-  }
-  return sum;
+  return Sum<OutboxBook>([](const OutboxBook& book) { return book.sizes(); });
 }
 
 }  // namespace pleat::inline v0_1

@@ -169,7 +169,8 @@ class LiveSetBook final : public FeedBook, public KeyedBookDefaults {
   }
   // `kWithCare`: asks whether anything is due, and keeps images for a snapshot.
   template <bool kWithCare>
-  bool TakeRefresh(const EventRef& event, const Entry& entry, const Instant& at);
+  [[gnu::always_inline]] bool TakeRefresh(const EventRef& event, const Entry& entry,
+                                          const Instant& at);
   Outcome Take(Turn& turn);
   Outcome Judge(Turn& turn);
   Outcome JudgeLive(Turn& turn, uint32_t member);
@@ -275,8 +276,7 @@ class LiveSetBook final : public FeedBook, public KeyedBookDefaults {
 
 // A live member's stamp is later than any tombstone of its id, and the event's is later still.
 template <bool kWithCare>
-[[gnu::always_inline]] inline bool LiveSetBook::TakeRefresh(const EventRef& event,
-                                                            const Entry& entry, const Instant& at) {
+inline bool LiveSetBook::TakeRefresh(const EventRef& event, const Entry& entry, const Instant& at) {
   if (entry.member == kNone) return false;
   const EngineTime now = TimeFor(at.now);
   const auto& added = *static_cast<const AnyMember*>(event.event);

@@ -38,6 +38,7 @@ concept KeyedBook =
       B::Outcome::kFuture;
       B::Outcome::kOverLimit;
       B::Outcome::kStopped;
+      B::Outcome::kWouldDeadlock;
       B::Outcome::kElsewhere;
       B::Outcome::kReplayed;
     } &&

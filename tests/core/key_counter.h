@@ -4,7 +4,7 @@
 //
 //   KeyCountBook   what one partition holds. Its base brings the emissions and their leases.
 //   Core           makes the books, says what a snapshot has to find, and takes events and batches
-//   KeyCounter     what a program holds: it refuses calls from inside a function of the caller's
+//   KeyCounter     what a program holds
 //   save and load  BeginSave(), SaveEntry() and their counterparts. The keys that count are written at
 //                  once, which holds the lock for so long; fold_book.cc writes them in steps.
 //
@@ -18,7 +18,6 @@
 
 #include <pleat/emission_source.h>
 
-#include "engine/base/inside.h"
 #include "engine/base/read_fields.h"
 #include "engine/core/keyed_collection.h"
 #include "engine/core/statistics.h"
@@ -216,14 +215,9 @@ class KeyCounter : public EmissionSource<uint64_t> {
       : KeyCounter(engine,
                    std::make_shared<Core>(*EngineAccess::CoreOf(engine), name, every, leases)) {}
 
-  FoldOutcome Count(std::string_view key, EngineTime at) {
-    const Call call;
-    return call.nested() ? FoldOutcome::kWouldDeadlock : core_->Fold(key, nullptr, at);
-  }
+  FoldOutcome Count(std::string_view key, EngineTime at) { return core_->Fold(key, nullptr, at); }
   FoldCounts CountBatch(std::span<const KeyedEvent<char>> events) {
-    const Call call;
-    if (call.nested()) return {.would_deadlock = events.size()};
-    return core_->FoldBatch(AnyBatch::Of(events), nullptr, {}, std::nullopt);
+    return core_->FoldBatch("CountBatch", AnyBatch::Of(events), {}, {}, std::nullopt);
   }
   Ledger ledger() const { return core_->ledger(); }
   void CheckWhole() { core_->CheckWhole(); }
@@ -234,10 +228,9 @@ class KeyCounter : public EmissionSource<uint64_t> {
         : KeyedCollection(core, its_name), every(window), leases(its_leases) {}
     std::unique_ptr<Book> MakeBook(int partition) override {
       OutboxOptions options{1'000'000, OnBacklog::kRefuse, leases};
-      for (size_t* const limit :
-           {&options.max_backlog, &options.leases.max_leased, &options.leases.max_dead_letters}) {
-        *limit = ShareOf(*limit, partition, engine().partition_count());
-      }
+      CutToShares(
+          {&options.max_backlog, &options.leases.max_leased, &options.leases.max_dead_letters},
+          partition, engine().partition_count());
       return std::make_unique<KeyCountBook>(engine().pool(), options,
                                             static_cast<uint32_t>(partition), every,
                                             engine().hash_key(), listeners(partition));

@@ -13,10 +13,7 @@
 #include <pleat/metrics.h>
 #include <pleat/stats.h>
 
-#include "engine/core/folder_core.h"
-#include "engine/core/live_set_core.h"
-#include "engine/core/presence_core.h"
-#include "engine/core/rollup_core.h"
+#include "engine/core/statistics.h"
 
 namespace pleat {
 

@@ -352,6 +352,8 @@ TEST_F(RollupTest, ACallFromInsideAnotherIsRefused) {
     EXPECT_THAT(counter().Top(3, At(3s)), IsEmpty());
     EXPECT_TRUE(counter().Ref("a").empty());
     counter().CloseAll();
+    EXPECT_EQ(counter().ledger(), RollupLedger{});
+    EXPECT_EQ(counter().sizes().keys, 0u);
     EXPECT_EQ(ref.Eventual().amount.sum, 7);  // which needs no lock
   });
   EXPECT_EQ(popped, 1u);
