@@ -31,17 +31,35 @@ class FeedBook : public Book {
 
   // Calls `see(name, count)` for up to `max` series with members from `place` on, and counts `seen`
   // up. Returns whether that was the end.
-  virtual bool Scan(uint32_t& place, size_t max, EngineTime now, size_t& seen,
-                    AnyFeed::SeeSeries see) const = 0;
+  bool Scan(uint32_t& place, size_t max, EngineTime now, size_t& seen,
+            AnyFeed::SeeSeries see) const {
+    return ForEachFrom(place, now, [&](std::string_view series, size_t count, uint64_t) {
+      if (seen == max) return false;
+      ++seen;
+      see(series, count);
+      return true;
+    });
+  }
   // Calls `see(name, count, since)` for each series with members; `since` is the position at which
   // it last became non-empty.
   using SeeTop = absl::FunctionRef<void(std::string_view series, size_t count, uint64_t since)>;
-  virtual void ForEachSeries(EngineTime now, SeeTop see) const = 0;
+  void ForEachSeries(EngineTime now, SeeTop see) const {
+    uint32_t place = 0;
+    ForEachFrom(place, now, [&](std::string_view series, size_t count, uint64_t since) {
+      see(series, count, since);
+      return true;
+    });
+  }
 
   bool ExpireLeases(const Instant&, Budget&) override { return true; }
   LeaseTime NextLeaseDue() const noexcept override { return LeaseTime(kNever); }
 
  protected:
+  // Calls `visit(name, count, since)` for the series with members from `place` on, while it returns
+  // true. Returns whether that was the end.
+  using Visit = absl::FunctionRef<bool(std::string_view series, size_t count, uint64_t since)>;
+  virtual bool ForEachFrom(uint32_t& place, EngineTime now, Visit visit) const = 0;
+
   FeedBook(const PayloadOps& ops, uint32_t partition, size_t max_changes)
       : changes_(ops, partition, max_changes) {}
 

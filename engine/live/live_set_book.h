@@ -120,9 +120,7 @@ class LiveSetBook final : public FeedBook, public KeyedBookDefaults {
   bool Find(const SeriesRef& series, std::string_view id, EngineTime now,
             AnyLiveSet::See see) const;
   std::optional<size_t> Rank(const SeriesRef& series, std::string_view id, EngineTime now) const;
-  bool Scan(uint32_t& place, size_t max, EngineTime now, size_t& seen,
-            AnyLiveSet::SeeSeries see) const override;
-  void ForEachSeries(EngineTime now, SeeTop see) const override;
+  bool ForEachFrom(uint32_t& place, EngineTime now, Visit visit) const override;
 
   // --- Time
 

@@ -41,23 +41,10 @@ bool LiveSetBook::List(const SeriesRef& series, const ListOptions& options, Engi
                        ListCursor& cursor, AnyLiveSet::See see) const {
   const uint32_t number = series_.Find(series.name, series.hash);
   if (number == kNone) return false;
-  const SequenceKey behind{cursor.stamp, cursor.position};
   std::vector<uint32_t> members;
-  const size_t limit = std::max<size_t>(options.limit, 1);
-  const EngineTime since = options.since.value_or(EngineTime::min());
-  series_.List(number,
-               {.newest_first = options.newest_first,
-                .from = since >= kEndOfTime ? kNever : since + Duration{1},
-                .behind = cursor.begun ? &behind : nullptr,
-                .max = limit == SIZE_MAX ? limit : limit + 1},
-               TimeFor(now), members);
-  const bool more = members.size() > limit;
-  if (more) members.resize(limit);
+  const bool more =
+      series_.ListPage(number, options, /*retained=*/false, TimeFor(now), cursor, members);
   for (const uint32_t member : members) see(Show(member));
-  if (!members.empty()) {
-    const Member& last = members_.at(members.back());
-    cursor = {.begun = true, .stamp = last.stamp, .position = last.position};
-  }
   return more;
 }
 
@@ -76,24 +63,11 @@ std::optional<size_t> LiveSetBook::Rank(const SeriesRef& series, std::string_vie
   return series_.RankOf(member, TimeFor(now));
 }
 
-bool LiveSetBook::Scan(uint32_t& place, size_t max, EngineTime now, size_t& seen,
-                       AnyLiveSet::SeeSeries see) const {
+bool LiveSetBook::ForEachFrom(uint32_t& place, EngineTime now, Visit visit) const {
   return series_.ForEachFrom(place, [&](uint32_t number) {
     const size_t live = series_.LiveAt(number, TimeFor(now));
-    if (live == 0) return true;
-    if (seen == max) return false;
-    ++seen;
-    see(series_.at(number).name.view(), live);
-    return true;
-  });
-}
-
-void LiveSetBook::ForEachSeries(EngineTime now, SeeTop see) const {
-  uint32_t place = 0;
-  series_.ForEachFrom(place, [&](uint32_t number) {
-    const size_t live = series_.LiveAt(number, TimeFor(now));
-    if (live > 0) see(series_.at(number).name.view(), live, series_.at(number).since);
-    return true;
+    const Series& series = series_.at(number);
+    return live == 0 || visit(series.name.view(), live, series.since);
   });
 }
 

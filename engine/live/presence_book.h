@@ -74,9 +74,7 @@ class PresenceBook final : public FeedBook {
             AnyPresence::See see) const;
   bool Find(const SeriesRef& series, std::string_view user, EngineTime now,
             AnyPresence::See see) const;
-  bool Scan(uint32_t& place, size_t max, EngineTime now, size_t& seen,
-            AnyFeed::SeeSeries see) const override;
-  void ForEachSeries(EngineTime now, SeeTop see) const override;
+  bool ForEachFrom(uint32_t& place, EngineTime now, Visit visit) const override;
 
   // --- Time
 

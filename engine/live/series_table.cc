@@ -318,6 +318,27 @@ void SeriesTable::List(uint32_t number, const Part& part, EngineTime now,
     out.resize(static_cast<size_t>(old) + part.max);
 }
 
+bool SeriesTable::ListPage(uint32_t series, const ListOptions& options, bool retained,
+                           EngineTime now, ListCursor& cursor, std::vector<uint32_t>& out) const {
+  const SequenceKey behind{cursor.stamp, cursor.position};
+  const size_t limit = std::max<size_t>(options.limit, 1);
+  const EngineTime since = options.since.value_or(EngineTime::min());
+  List(series,
+       {.newest_first = options.newest_first,
+        .retained = retained,
+        .from = since >= kEndOfTime ? kNever : since + Duration{1},
+        .behind = cursor.begun ? &behind : nullptr,
+        .max = limit == SIZE_MAX ? limit : limit + 1},
+       now, out);
+  const bool more = out.size() > limit;
+  if (more) out.resize(limit);
+  if (!out.empty()) {
+    const Member& last = members_.at(out.back());
+    cursor = {.begun = true, .stamp = last.stamp, .position = last.position};
+  }
+  return more;
+}
+
 size_t SeriesTable::CheckWhole() const {
   table_.CheckWhole();
   size_t members = 0;

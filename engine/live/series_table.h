@@ -21,6 +21,7 @@
 #include <memory>
 #include <vector>
 
+#include <pleat/live_set_options.h>
 #include <pleat/stored.h>
 #include <pleat/time.h>
 
@@ -259,6 +260,10 @@ class SeriesTable : public ChangeByRule<SeriesTable, Series, TableSaving> {
     size_t max = SIZE_MAX;
   };
   void List(uint32_t series, const Part& part, EngineTime now, std::vector<uint32_t>& out) const;
+  // The same as a page of what `options` asks for, behind the cursor, which then stands behind the
+  // page. Returns whether there is more.
+  bool ListPage(uint32_t series, const ListOptions& options, bool retained, EngineTime now,
+                ListCursor& cursor, std::vector<uint32_t>& out) const;
 
   // What series cost, the order of their members included.
   size_t bytes() const noexcept {
