@@ -22,10 +22,7 @@ class PresenceCore final : public FeedCollection {
       : FeedCollection(engine, name, ops, std::move(context_owner)), options_(options) {}
 
   Description Describe() const override {
-    Description presence = DescribeAs("presence");
-    presence.Add("ttl", options_.ttl);
-    presence.Add("grace", options_.grace);
-    return presence;
+    return DescribeAs("presence").Add("ttl", options_.ttl).Add("grace", options_.grace);
   }
   std::vector<Statistic> Statistics() override { return StatisticsOf(ledger(), sizes()); }
   std::vector<uint64_t> CountEntries() const override {

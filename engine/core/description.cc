@@ -41,12 +41,12 @@ std::string Joined(const std::vector<std::string>& values) {
 
 }  // namespace
 
-void Description::Add(std::string_view option, Duration value) {
+Description& Description::Add(std::string_view option, Duration value) {
   const auto count = value.count();
   if (value == kForever) return Add(option, "forever");
   if (count % 1'000'000 == 0) return Add(option, Concat(count / 1'000'000, "s"));
   if (count % 1'000 == 0) return Add(option, Concat(count / 1'000, "ms"));
-  Add(option, Concat(count, "us"));
+  return Add(option, Concat(count, "us"));
 }
 
 absl::Status CheckSame(std::string_view name, const Description& then, const Description& now,

@@ -21,9 +21,14 @@ struct Description {
   uint32_t version = 1;                                      // of that type
   bool stored = true;                                        // its users' types can be stored
 
-  void Add(std::string_view option, std::string_view value) { options.emplace_back(option, value); }
-  void Add(std::string_view option, uint64_t value) { Add(option, std::to_string(value)); }
-  void Add(std::string_view option, Duration value);
+  Description& Add(std::string_view option, std::string_view value) {
+    options.emplace_back(option, value);
+    return *this;
+  }
+  Description& Add(std::string_view option, uint64_t value) {
+    return Add(option, std::to_string(value));
+  }
+  Description& Add(std::string_view option, Duration value);
 
   template <class F>
   void Stored(F& f) {

@@ -9,7 +9,6 @@
 #include "engine/base/in_order.h"
 #include "engine/base/spread.h"
 #include "engine/core/opening.h"
-#include "engine/core/statistics.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -75,8 +74,6 @@ std::unique_ptr<Book> FolderCore::MakeBook(int partition) {
                                     setting, static_cast<uint32_t>(partition),
                                     listeners(partition));
 }
-
-std::vector<Statistic> FolderCore::Statistics() { return StatisticsOf(ledger(), sizes()); }
 
 // Limits may differ from run to run; all else has a part in the results.
 Description FolderCore::Describe() const {

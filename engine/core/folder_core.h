@@ -41,10 +41,6 @@ class FolderCore final : public KeyedCollection<FoldBook> {
   const StateOps& ops() const noexcept { return ops_; }
 
   Description Describe() const override;
-  std::vector<Statistic> Statistics() override;
-  std::vector<uint64_t> CountEntries() const override {
-    return CountInBooks<FoldBook>([](const FoldBook& book) { return book.sizes().open_groups; });
-  }
   std::string ShapeOf(uint32_t version) const override;
   void SaveShared(FieldWriter& out) const override;
   void LoadShared(FieldReader& in) override;

@@ -55,6 +55,9 @@ class OutboxCollection : public Collection {
   LeaseOutcome DropDeadLetter(const LeaseToken& token);
 
   bool emits() const noexcept final { return true; }
+  // What a folder tells, for kinds that tell no more.
+  std::vector<Statistic> Statistics() override;
+  std::vector<uint64_t> CountEntries() const override;
   // Ends what is open, where something other than time can; the latter pops all that waits, and what
   // ends as it ends.
   void CloseAll();

@@ -4,6 +4,8 @@
 
 #include <pleat/change.h>
 
+#include "engine/core/outbox_collection.h"
+
 namespace pleat::inline v0_1 {
 
 void StatisticList::Add(std::string_view name, Statistic::Type type, std::string_view help,
@@ -52,6 +54,12 @@ void StatisticList::Changes(std::span<const uint64_t> by_cause) {
 }
 
 // --- By kind
+
+std::vector<Statistic> OutboxCollection::Statistics() { return StatisticsOf(ledger(), sizes()); }
+
+std::vector<uint64_t> OutboxCollection::CountEntries() const {
+  return CountInBooks<OutboxBook>([](const OutboxBook& book) { return book.ledger().open; });
+}
 
 std::vector<Statistic> StatisticsOf(const Ledger& ledger, const Sizes& sizes) {
   StatisticList out;

@@ -237,20 +237,7 @@ size_t FoldBook::CountReadyBytes() const {
 
 // --- Counts
 
-Ledger FoldBook::ledger() const noexcept {
-  Ledger ledger = ledger_;
-  outbox_.AddTo(ledger);
-  return ledger;
-}
-
-Sizes FoldBook::sizes() const noexcept {
-  const Ledger now = ledger();
-  return {.open_groups = now.open,
-          .ready_emissions = now.ready,
-          .unacked_emissions = now.unacked,
-          .dead_letters = now.dead,
-          .bytes = room_.bytes()};
-}
+Ledger FoldBook::ledger() const noexcept { return outbox_.AddedTo(ledger_); }
 
 void FoldBook::CheckWhole() const {
   groups_.CheckWhole();

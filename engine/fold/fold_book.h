@@ -160,7 +160,6 @@ class FoldBook final : public OutboxBook, public KeyedBookDefaults {
   bool CloseDue(const Instant& at, Budget& budget) override;
   EngineTime NextDue() const noexcept override;
   Ledger ledger() const noexcept override;
-  Sizes sizes() const noexcept override;
   // Adds the measurements. REQUIRES: the folder measures.
   void AddTo(GapStats& stats);
   size_t stale_deadlines() const noexcept { return groups_.stale_deadlines(); }
@@ -208,6 +207,7 @@ class FoldBook final : public OutboxBook, public KeyedBookDefaults {
   uint32_t FindToEnd(std::string_view key, uint64_t hash, const Instant& at);
 
   // --- OutboxBook
+  size_t bytes() const noexcept override { return room_.bytes(); }
   bool EmitDue(const Instant& at, size_t most) override;
   size_t PopQueue(const Instant& at, size_t max, AnyCollection::Take take) override {
     return emitter_.PopQueue(at, max, take);

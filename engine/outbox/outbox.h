@@ -232,6 +232,11 @@ class Outbox {
 
   // Adds the columns of emissions that were popped, acked, dropped or lent, or that wait.
   void AddTo(Ledger& ledger) const noexcept;
+  uint32_t partition() const noexcept { return partition_; }
+  Ledger AddedTo(Ledger ledger) const noexcept {
+    AddTo(ledger);
+    return ledger;
+  }
 
   // See Book. Leases are written at once. The emissions of the queue come in order, some at a time:
   // one that leaves before its turn is written first, into memory.

@@ -56,10 +56,23 @@ class OutboxBook : public Book, protected OutboxEntries {
   // since then, a few entries at a time, behind all that is due.
   virtual void FinishClosing(const Instant&) {}
 
+  // By default only the emissions are saved in steps.
+  bool SaveNext(FieldWriter& out) override { return outbox_.SaveNext(out); }
+  void EndSave() noexcept override { outbox_.EndSave(); }
+
   virtual Ledger ledger() const noexcept = 0;
-  virtual Sizes sizes() const noexcept = 0;
+  Sizes sizes() const noexcept {
+    const Ledger now = ledger();
+    return {.open_groups = now.open,
+            .ready_emissions = now.ready,
+            .unacked_emissions = now.unacked,
+            .dead_letters = now.dead,
+            .bytes = bytes()};
+  }
 
  protected:
+  // What counts against the limit on bytes, if there is one.
+  virtual size_t bytes() const noexcept { return 0; }
   // Pushes the next `most` entries that are due by `at` into the outbox, in order. Returns whether
   // those were all. How many are pushed shows at the limit on the backlog: so it goes by what is due,
   // and not by what had to be looked at, of which a snapshot keeps nothing.

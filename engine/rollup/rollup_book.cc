@@ -5,11 +5,11 @@ namespace pleat::inline v0_1 {
 RollupBook::RollupBook(PagePool& pool, const RollupOptions& options, const HashKey& hash_key,
                        const HashKey& name_key, uint32_t partition,
                        const Outbox::Listeners& listeners)
-    : OutboxBook(pool,
-                 {.max_backlog = options.limits.max_backlog,
-                  .on_backlog = OnBacklog::kRefuse,
-                  .leases = options.leases},
-                 partition, listeners),
+    : PlainOutboxBook(pool,
+                      {.max_backlog = options.limits.max_backlog,
+                       .on_backlog = OnBacklog::kRefuse,
+                       .leases = options.leases},
+                      partition, listeners),
       plain_(!options.clears),
       clock_(options),
       windows_(pool, options, clock_, ledger_),
@@ -92,15 +92,6 @@ EngineTime RollupBook::LastOpenEnd(const Instant& at) {
 void RollupBook::BeginClosing(EngineTime floor, const Instant& at) {
   clock_.Reach(at.now);
   closer_.BeginClosing(floor, at);
-}
-
-Sizes RollupBook::sizes() const noexcept {
-  const Ledger now = ledger();
-  return {.open_groups = now.open,
-          .ready_emissions = now.ready,
-          .unacked_emissions = now.unacked,
-          .dead_letters = now.dead,
-          .bytes = admission_.bytes()};
 }
 
 RollupSizes RollupBook::rollup_sizes() const noexcept {

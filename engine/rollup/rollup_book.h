@@ -40,7 +40,7 @@
 
 #include "engine/base/instant.h"
 #include "engine/base/page_pool.h"
-#include "engine/outbox/outbox_book.h"
+#include "engine/outbox/plain_outbox_book.h"
 #include "engine/rollup/book_ledger.h"
 #include "engine/rollup/counter_ids.h"
 #include "engine/rollup/counter_values.h"
@@ -60,7 +60,7 @@
 
 namespace pleat::inline v0_1 {
 
-class RollupBook final : public OutboxBook, public KeyedBookDefaults {
+class RollupBook final : public PlainOutboxBook, public KeyedBookDefaults {
  public:
   using Outcome = AddOutcome;
   using Counts = AddResults;
@@ -164,7 +164,6 @@ class RollupBook final : public OutboxBook, public KeyedBookDefaults {
   bool CloseDue(const Instant& at, Budget& budget) override;
   EngineTime NextDue() const noexcept override { return closer_.NextDue(); }
   Ledger ledger() const noexcept override { return ledger_.OfGroups(outbox_); }
-  Sizes sizes() const noexcept override;
   RollupLedger rollup_ledger() const noexcept { return ledger_.OfCounters(); }
   RollupSizes rollup_sizes() const noexcept;
   bool BeginSave(FieldWriter& out) override;
@@ -187,6 +186,7 @@ class RollupBook final : public OutboxBook, public KeyedBookDefaults {
                                            const Instant& at);
 
   // --- OutboxBook
+  size_t bytes() const noexcept override { return admission_.bytes(); }
   bool EmitDue(const Instant& at, size_t most) override;
   HashedKey KeyOf(uint32_t entry) const noexcept override { return emitter_.KeyOf(entry); }
   Rank RankOf(uint32_t entry) const noexcept override { return emitter_.RankOf(entry); }
@@ -194,7 +194,6 @@ class RollupBook final : public OutboxBook, public KeyedBookDefaults {
   ClosedGroup Show(const Ready& ready) const noexcept override { return emitter_.Show(ready); }
   ClosedGroup GiveAway(const Ready& ready) override { return emitter_.Show(ready); }
   void FreeGiven(uint32_t entry) noexcept override { emitter_.Free(entry); }
-  void Discard(const Ready& ready) noexcept override { emitter_.Free(ready.entry); }
   void SaveEntry(FieldWriter&, uint32_t entry) const override { saver_->NoteEmission(entry); }
   uint32_t LoadEntry(FieldReader& in) override { return loader_->NextEmission(in); }
 

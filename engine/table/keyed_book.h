@@ -23,7 +23,10 @@ struct KeyedBookDefaults {
   static constexpr bool kKeysRepeat = false;
   // Whether an event is refused though its key is not too long.
   static bool IsTooLong(const void* /*event*/) noexcept { return false; }
-  // The third step of a look ahead.
+  // A look ahead, which finds and fetches nothing.
+  struct Guess {};
+  static void PrefetchIndex(const EventRef& /*event*/, const auto& /*guess*/) noexcept {}
+  static void PrefetchEntry(const EventRef& /*event*/, const auto& /*guess*/) noexcept {}
   static void PrefetchRest(const auto& /*guess*/) noexcept {}
   // Does what FoldPlainly() has left. Called before the lock is released, and by FoldSlowly().
   static void Settle(const Instant& /*at*/) noexcept {}
