@@ -16,7 +16,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Kind = Condition::Kind;
 
 Condition Parsed(std::string_view text) {
   absl::StatusOr<Condition> condition = ParseCondition(text);
@@ -30,7 +29,7 @@ std::string ErrorOf(std::string_view text) {
   return std::string(condition.status().message());
 }
 
-Condition Comparison(Kind kind, std::string path, std::string value) {
+Condition Comparison(Condition::Kind kind, std::string path, std::string value) {
   return {kind, std::move(path), std::move(value), {}};
 }
 
@@ -59,18 +58,19 @@ bool Compare(const std::string& left, std::string_view op, const std::string& ri
 }
 
 TEST(ConditionText, IsPathOperatorValue) {
-  EXPECT_EQ(Parsed("status=done"), Comparison(Kind::kEqual, "status", R"("done")"));
-  EXPECT_EQ(Parsed("a.b!=1"), Comparison(Kind::kNotEqual, "a.b", "1"));
-  EXPECT_EQ(Parsed("/x~1y<-2.5e3"), Comparison(Kind::kLess, "/x~1y", "-2.5e3"));
-  EXPECT_EQ(Parsed("t<=5"), Comparison(Kind::kAtMost, "t", "5"));
-  EXPECT_EQ(Parsed("t>5"), Comparison(Kind::kGreater, "t", "5"));
-  EXPECT_EQ(Parsed("t>=5"), Comparison(Kind::kAtLeast, "t", "5"));
+  EXPECT_EQ(Parsed("status=done"), Comparison(Condition::Kind::kEqual, "status", R"("done")"));
+  EXPECT_EQ(Parsed("a.b!=1"), Comparison(Condition::Kind::kNotEqual, "a.b", "1"));
+  EXPECT_EQ(Parsed("/x~1y<-2.5e3"), Comparison(Condition::Kind::kLess, "/x~1y", "-2.5e3"));
+  EXPECT_EQ(Parsed("t<=5"), Comparison(Condition::Kind::kAtMost, "t", "5"));
+  EXPECT_EQ(Parsed("t>5"), Comparison(Condition::Kind::kGreater, "t", "5"));
+  EXPECT_EQ(Parsed("t>=5"), Comparison(Condition::Kind::kAtLeast, "t", "5"));
 }
 
 TEST(ConditionText, WhiteSpaceAroundPathAndValueIsNoPartOfThem) {
   EXPECT_EQ(Parsed(" \t status  =\n in progress "),
-            Comparison(Kind::kEqual, "status", R"("in progress")"));
-  EXPECT_EQ(Parsed(R"( "a b" >= " 1 " )"), Comparison(Kind::kAtLeast, "a b", R"(" 1 ")"));
+            Comparison(Condition::Kind::kEqual, "status", R"("in progress")"));
+  EXPECT_EQ(Parsed(R"( "a b" >= " 1 " )"),
+            Comparison(Condition::Kind::kAtLeast, "a b", R"(" 1 ")"));
 }
 
 TEST(ConditionText, ValueIsAScalarIfItCanBeElseText) {
@@ -102,14 +102,15 @@ TEST(ConditionText, PathInQuotesIsAnything) {
 }
 
 TEST(ConditionText, DocumentNestsAllAnyAndNot) {
-  const Condition both = {Kind::kAll,
-                          {},
-                          {},
-                          {Comparison(Kind::kAtLeast, "total", "100"),
-                           {Kind::kNot, {}, {}, {Comparison(Kind::kEqual, "s", R"("open")")}}}};
+  const Condition both = {
+      Condition::Kind::kAll,
+      {},
+      {},
+      {Comparison(Condition::Kind::kAtLeast, "total", "100"),
+       {Condition::Kind::kNot, {}, {}, {Comparison(Condition::Kind::kEqual, "s", R"("open")")}}}};
   EXPECT_EQ(Parsed(R"({"all":["total>=100",{"not":"s=open"}]})"), both);
   EXPECT_EQ(Parsed(" { \"all\" : [ \"total >= 100\" , {\"n\\u006ft\":\"s=open\"} ] }\n"), both);
-  EXPECT_EQ(Parsed(R"({"any":["a=1"]})").kind, Kind::kAny);
+  EXPECT_EQ(Parsed(R"({"any":["a=1"]})").kind, Condition::Kind::kAny);
 }
 
 TEST(ConditionText, ErrorsTeach) {
@@ -172,7 +173,8 @@ TEST(ConditionText, WhatOtherLanguagesWriteIsRefusedWithTheSpellingThatWorks) {
 TEST(ConditionText, WhatIsMeantGoesInQuotes) {
   for (const char* text :
        {"a AND b", "'x'", "True", "1,000", "~x", "a && b", "not a", "(a", "x and y=1"}) {
-    const Condition condition = Comparison(Kind::kEqual, text, "\"" + std::string(text) + "\"");
+    const Condition condition =
+        Comparison(Condition::Kind::kEqual, text, "\"" + std::string(text) + "\"");
     EXPECT_EQ(Parsed(FormatCondition(condition)), condition) << text;
   }
 }
