@@ -20,8 +20,9 @@ if(PROJECT_IS_TOP_LEVEL)
               # Clang counts int as an index among its conversions; g++ does not.
               $<$<CXX_COMPILER_ID:Clang>:-Wno-sign-conversion>
               $<$<CXX_COMPILER_ID:Clang>:-Wthread-safety>
-              # A false alarm of g++ 12 in std::string's own operator+.
+              # False alarms of g++ 12 in std::string's own functions.
               $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+              $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>
               # Members left out of a designated initializer have a default; that is their point.
               -Wno-missing-field-initializers
               $<$<BOOL:${PLEAT_WERROR}>:-Werror>)

@@ -172,9 +172,9 @@ class Watcher {
 
   template <class Signature, bool kOne, class Token>
   auto Initiate(size_t max, Token& token) {
-    using Call = TakeChanges<Source>;
+    using Take = TakeChanges<Source>;
     return boost::asio::async_initiate<Token, Signature>(
-        TakeInitiation<Call, kOne, Executor>{any_.queue(), executor_}, token, Call{reader_}, max);
+        TakeInitiation<Take, kOne, Executor>{any_.queue(), executor_}, token, Take{reader_}, max);
   }
 
   Executor executor_;

@@ -100,12 +100,12 @@ TEST(GapStats, AgreeWithASimulationOfAnyQuietPeriod) {
   for (double quiet = 1'003; quiet < 40e9; quiet *= 1.217) grid.emplace_back(std::llround(quiet));
   Analyzer analyzer({.grid = grid});
   struct Tick {};
-  struct Count {
+  struct Ticks {
     uint64_t n = 0;
     void Fold(const Tick&) noexcept { ++n; }
   };
   const auto engine = *Engine::Open({.partitions = 7, .axis = Axis::kEvent});
-  Folder<Tick, Count> folder(
+  Folder<Tick, Ticks> folder(
       *engine, "f", {.quiet_period = 90s, .max_wait = kForever, .measure = {.gap_stats = true}});
   uint64_t emissions = 0;
   for (int i = 0; i < 200'000; ++i) {
