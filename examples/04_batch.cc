@@ -40,7 +40,8 @@ void FoldPlays(pleat::Folder<Play, Plays> songs, size_t reader, pleat::EngineTim
     }
   }
   const pleat::FoldCounts counts = songs.FoldBatch(batch);  // the rest
-  if (counts.opened + counts.folded != batch.size()) std::cerr << "some were not taken\n";
+  const size_t taken = counts[pleat::FoldOutcome::kOpened] + counts[pleat::FoldOutcome::kFolded];
+  if (taken != batch.size()) std::cerr << "some were not taken\n";
 }
 
 int main() {

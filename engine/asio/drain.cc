@@ -2,8 +2,8 @@
 #include <optional>
 #include <utility>
 
-#include <pleat/asio.h>
 #include <pleat/asio_driver.h>
+#include <pleat/detail/asio_drain.h>
 
 #include "engine/asio/drain_core.h"
 

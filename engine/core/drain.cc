@@ -39,7 +39,7 @@ Drain::Drain(const AnyCollection& collection, LeaseTime now, const DrainOptions&
 
 void Drain::Begin(const DrainOptions& options) {
   drained_.resize(collections_.size());
-  if (options.open == DrainOpen::kKeep) return;
+  if (options.keep_open) return;
   for (const AnyCollection& each : collections_) each.collection().CloseAll();
 }
 

@@ -449,9 +449,9 @@ AddedCount RollupCounter::AddAndGet(std::string_view key, Delta delta, EngineTim
                                     std::string_view id) noexcept {
   return Guarded([&] { return core_->AddAndGet(key, {delta, id}, at); });
 }
-AddResults RollupCounter::AddBatch(std::span<const KeyedEvent<CounterEvent>> events,
-                                   std::span<AddOutcome> outcomes, PartitionRange only,
-                                   std::optional<SourcePosition> position) noexcept {
+RollupCounts RollupCounter::AddBatch(std::span<const KeyedEvent<CounterEvent>> events,
+                                     std::span<AddOutcome> outcomes, PartitionRange only,
+                                     std::optional<SourcePosition> position) noexcept {
   return core_->FoldBatch("AddBatch", AnyBatch::Of(events), outcomes, only, position);
 }
 AddOutcome RollupCounter::Clear(std::string_view key, EngineTime at, std::string_view id) noexcept {

@@ -63,7 +63,7 @@ namespace pleat::inline v0_1 {
 class RollupBook final : public PlainOutboxBook, public KeyedBookDefaults {
  public:
   using Outcome = AddOutcome;
-  using Counts = AddResults;
+  using Counts = RollupCounts;
   using Guess = RollupAdmission::Guess;
   using Entry = RollupAdmission::Entry;
   static constexpr size_t kOutcomes = kAddOutcomes;

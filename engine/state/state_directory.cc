@@ -40,7 +40,7 @@ class StateDirectoryCore {
 
   absl::Status Open();
   absl::StatusOr<Recovered> Recover(Engine& engine, StateDirectory::Work work,
-                                    const RecoverOptions& options);
+                                    std::span<const std::string> drop);
   absl::StatusOr<std::optional<SnapshotInfo>> Newest();
   absl::Status TakeSnapshot(Engine& engine, std::string_view note,
                             std::span<const std::string> drop);
@@ -62,9 +62,9 @@ class StateDirectoryCore {
   absl::StatusOr<SnapshotInfo> InfoOf(uint64_t number);
   absl::StatusOr<SnapshotInfo> RestoreFrom(uint64_t number, Engine& engine,
                                            StateDirectory::Work work,
-                                           const RecoverOptions& options);
+                                           std::span<const std::string> drop);
   absl::Status RestoreNewest(Engine& engine, StateDirectory::Work work,
-                             const RecoverOptions& options, Recovered& recovered);
+                             std::span<const std::string> drop, Recovered& recovered);
   absl::Status CheckEngine(Engine& engine) const;
   absl::Status Write(Engine& engine, uint64_t number, std::string_view note,
                      std::span<const SnapshotInfo::Collection> expected);
@@ -221,7 +221,7 @@ absl::StatusOr<std::optional<SnapshotInfo>> StateDirectoryCore::Newest() {
 // A life begins when the engine is known to be restored, and can still be left as it was.
 absl::StatusOr<SnapshotInfo> StateDirectoryCore::RestoreFrom(uint64_t number, Engine& engine,
                                                              StateDirectory::Work work,
-                                                             const RecoverOptions& options) {
+                                                             std::span<const std::string> drop) {
   absl::StatusOr<SnapshotInfo> info = InfoOf(number);
   if (!info.ok()) return info.status();
   const std::string name = NameOfSnapshot(number);
@@ -233,7 +233,7 @@ absl::StatusOr<SnapshotInfo> StateDirectoryCore::RestoreFrom(uint64_t number, En
   FileSource source(**file);
   const absl::StatusOr<std::unique_ptr<pleat::Restore>> restore = pleat::Restore::Begin(
       engine, source,
-      {.skip_numbers = options_.repeats ? 0 : lives * kNumbersPerLife, .drop = options.drop});
+      {.skip_numbers = options_.repeats ? 0 : lives * kNumbersPerLife, .drop = drop});
   if (!restore.ok()) return At(name, restore.status());
   work(**restore);
   if (absl::Status status = (*restore)->Check(); !status.ok()) return At(name, status);
@@ -248,11 +248,11 @@ absl::StatusOr<SnapshotInfo> StateDirectoryCore::RestoreFrom(uint64_t number, En
 // The newest that is whole. A damaged one is passed over only if an older one is there: then the
 // newer one was never checked to its end. All other errors have the last word.
 absl::Status StateDirectoryCore::RestoreNewest(Engine& engine, StateDirectory::Work work,
-                                               const RecoverOptions& options,
+                                               std::span<const std::string> drop,
                                                Recovered& recovered) {
   absl::Status newest;
   for (size_t i = snapshots_.size(); i-- > 0;) {
-    absl::StatusOr<SnapshotInfo> info = RestoreFrom(snapshots_[i], engine, work, options);
+    absl::StatusOr<SnapshotInfo> info = RestoreFrom(snapshots_[i], engine, work, drop);
     if (info.ok()) {
       recovered.snapshot = *std::move(info);
       return absl::OkStatus();
@@ -266,14 +266,14 @@ absl::Status StateDirectoryCore::RestoreNewest(Engine& engine, StateDirectory::W
 }
 
 absl::StatusOr<Recovered> StateDirectoryCore::Recover(Engine& engine, StateDirectory::Work work,
-                                                      const RecoverOptions& options) {
+                                                      std::span<const std::string> drop) {
   LockGuard guard(lock_);
   if (recovered_) return absl::FailedPreconditionError("Recover() was called before");
   absl::StatusOr<std::vector<SnapshotInfo::Collection>> had = CollectionsIn(engine);
   if (!had.ok()) return had.status();
   Recovered recovered;
   if (!snapshots_.empty()) {
-    absl::Status restored = RestoreNewest(engine, work, options, recovered);
+    absl::Status restored = RestoreNewest(engine, work, drop, recovered);
     if (!restored.ok()) return restored;
   } else {
     const uint64_t skipped = is_new_ || options_.repeats ? 0 : manifest_.lives * kNumbersPerLife;
@@ -382,13 +382,14 @@ absl::StatusOr<std::unique_ptr<StateDirectory>> StateDirectory::Open(
   return std::unique_ptr<StateDirectory>(new StateDirectory(std::move(core)));
 }
 
-absl::StatusOr<Recovered> StateDirectory::Recover(Engine& engine, const RecoverOptions& options) {
-  return Recover(engine, [](Restore&) {}, options);
+absl::StatusOr<Recovered> StateDirectory::Recover(Engine& engine,
+                                                  std::span<const std::string> drop) {
+  return Recover(engine, [](Restore&) {}, drop);
 }
 absl::StatusOr<Recovered> StateDirectory::Recover(Engine& engine, StateDirectory::Work work,
-                                                  const RecoverOptions& options) {
+                                                  std::span<const std::string> drop) {
   if (Call().nested()) return NestedError("Recover()");
-  return core_->Recover(engine, work, options);
+  return core_->Recover(engine, work, drop);
 }
 absl::StatusOr<std::optional<SnapshotInfo>> StateDirectory::Newest() {
   if (Call().nested()) return NestedError("Newest()");

@@ -68,6 +68,7 @@
 #include <boost/system/error_code.hpp>
 #include <pleat/asio_driver.h>
 #include <pleat/batch.h>
+#include <pleat/detail/asio_drain.h>
 #include <pleat/detail/asio_operation.h>
 #include <pleat/detail/export.h>
 #include <pleat/drain.h>
@@ -237,50 +238,6 @@ template <class State>
 // emission was popped or acked: it does not poll.
 
 using DrainHandler = void(boost::system::error_code, std::optional<Drained>);
-
-class DrainCore;
-
-// The queue of the one operation that waits for a drain. An implementation detail.
-class PLEAT_EXPORT AnyDrain : public WaiterHandle {
- public:
-  // Begins the drain: of `collection`, or without one of the driver's engine.
-  AnyDrain(Driver& driver, const std::optional<AnyCollection>& collection,
-           const DrainOptions& options);
-
-  // Looks, and says what is left if the drain is over.
-  Took Look(EngineTime now, std::vector<Drained>& out) noexcept;
-
- private:
-  explicit AnyDrain(std::shared_ptr<DrainCore> core);
-
-  std::shared_ptr<DrainCore> core_;
-};
-
-// Ends with its operation.
-struct DrainCall {
-  using Item = Drained;
-
-  Took operator()(size_t, EngineTime now, Waiter::See, std::vector<Drained>& out) noexcept {
-    return drain->Look(now, out);
-  }
-
-  std::shared_ptr<AnyDrain> drain;
-};
-
-struct DrainInitiation {
-  using executor_type = boost::asio::any_io_executor;
-  executor_type get_executor() const noexcept { return driver->get_executor(); }
-
-  template <class Handler>
-  void operator()(Handler&& handler, const std::optional<AnyCollection>& collection,
-                  const DrainOptions& options) const {
-    const auto drain = std::make_shared<AnyDrain>(*driver, collection, options);
-    TakeInitiation<DrainCall, true, executor_type>{drain->queue(), get_executor()}(
-        std::forward<Handler>(handler), DrainCall{drain}, 1);
-  }
-
-  Driver* driver;
-};
 
 // Drains the driver's engine. Completes without error and with what is left, which is nothing to be
 // popped or acked unless the time was over (DrainState::kTimedOut); or with an error and nothing:

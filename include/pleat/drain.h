@@ -29,14 +29,11 @@
 
 namespace pleat::inline v0_1 {
 
-// What becomes of the groups of folders and the windows of rollup counters that are open.
-enum class DrainOpen : uint8_t {
-  kClose,  // by CloseAll(): they become emissions, which the consumers get
-  kKeep,   // they stay open, because a snapshot will have them, or another process goes on
-};
-
 struct DrainOptions {
-  DrainOpen open = DrainOpen::kClose;
+  // Whether the open groups of folders and windows of rollup counters stay open, because a snapshot
+  // will have them, or another process goes on. Default: CloseAll() makes emissions of them, which
+  // the consumers get.
+  bool keep_open = false;
 
   // How long to wait for emissions to be popped and acked. Range: any; zero or less: not at all.
   Duration timeout = kForever;
@@ -69,8 +66,8 @@ struct Drained {
 // Ownership: may outlive the engine. Destroying a drain takes nothing back.
 class PLEAT_EXPORT Drain {
  public:
-  // Begins: engine.Stop(), then with kClose CloseAll() on each collection, in the order of their
-  // names. Collections that are opened later are left alone.
+  // Begins: engine.Stop(), then CloseAll() on each collection, in the order of their names, unless
+  // keep_open. Collections that are opened later are left alone.
   // A call from inside a fold function begins nothing, and the state is kClosed.
   Drain(Engine& engine, LeaseTime now, const DrainOptions& options = {}) noexcept;
 

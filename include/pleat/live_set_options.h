@@ -26,6 +26,7 @@
 
 #include <pleat/change.h>
 #include <pleat/detail/export.h>
+#include <pleat/outcome.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
@@ -127,26 +128,7 @@ enum class LiveSetOutcome : uint8_t {
   kTombstoned = 14,
 };
 inline constexpr size_t kLiveSetOutcomes = 15;
-
-// How many events of a batch or an import were answered with each outcome:
-// counts[LiveSetOutcome::kAdded].
-class LiveSetCounts {
- public:
-  constexpr size_t operator[](LiveSetOutcome outcome) const noexcept {
-    return counts_[static_cast<size_t>(outcome)];
-  }
-  constexpr void Add(LiveSetOutcome outcome, size_t events = 1) noexcept {
-    counts_[static_cast<size_t>(outcome)] += events;
-  }
-  constexpr void Add(const LiveSetCounts& other) noexcept {
-    for (size_t i = 0; i < kLiveSetOutcomes; ++i) counts_[i] += other.counts_[i];
-  }
-
-  friend bool operator==(const LiveSetCounts&, const LiveSetCounts&) = default;
-
- private:
-  size_t counts_[kLiveSetOutcomes] = {};
-};
+using LiveSetCounts = OutcomeCounts<LiveSetOutcome, kLiveSetOutcomes>;
 
 // The answer of calls that are no events.
 enum class LiveSetControl : uint8_t {

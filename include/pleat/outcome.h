@@ -66,42 +66,26 @@ enum class ControlOutcome : uint8_t {
   kWouldDeadlock = 10,  // called from inside a fold function; nothing has changed
 };
 
-// How many events of a batch were answered with each FoldOutcome.
-struct FoldCounts {
-  size_t opened = 0;
-  size_t folded = 0;
-  size_t late = 0;
-  size_t future = 0;
-  size_t over_limit = 0;
-  size_t stopped = 0;
-  size_t duplicate = 0;
-  size_t conflict = 0;
-  size_t corrected = 0;
-  size_t overloaded = 0;
-  size_t would_deadlock = 0;
-  size_t elsewhere = 0;  // of partitions outside the range that the call asked for
-  size_t replayed = 0;   // taken before, by their SourcePosition
-
-  constexpr void Add(FoldOutcome outcome, size_t events = 1) noexcept {
-    switch (outcome) {
-      case FoldOutcome::kOpened: opened += events; break;
-      case FoldOutcome::kFolded: folded += events; break;
-      case FoldOutcome::kLate: late += events; break;
-      case FoldOutcome::kFuture: future += events; break;
-      case FoldOutcome::kOverLimit: over_limit += events; break;
-      case FoldOutcome::kStopped: stopped += events; break;
-      case FoldOutcome::kDuplicate: duplicate += events; break;
-      case FoldOutcome::kConflict: conflict += events; break;
-      case FoldOutcome::kCorrected: corrected += events; break;
-      case FoldOutcome::kOverloaded: overloaded += events; break;
-      case FoldOutcome::kWouldDeadlock: would_deadlock += events; break;
-      case FoldOutcome::kElsewhere: elsewhere += events; break;
-      case FoldOutcome::kReplayed: replayed += events; break;
-    }
+// How many events of a batch were answered with each outcome: counts[FoldOutcome::kLate].
+template <class Outcome, size_t kOutcomes>
+class OutcomeCounts {
+ public:
+  constexpr size_t operator[](Outcome outcome) const noexcept {
+    return counts_[static_cast<size_t>(outcome)];
+  }
+  constexpr void Add(Outcome outcome, size_t events = 1) noexcept {
+    counts_[static_cast<size_t>(outcome)] += events;
+  }
+  constexpr void Add(const OutcomeCounts& other) noexcept {
+    for (size_t i = 0; i < kOutcomes; ++i) counts_[i] += other.counts_[i];
   }
 
-  friend bool operator==(const FoldCounts&, const FoldCounts&) = default;
+  friend bool operator==(const OutcomeCounts&, const OutcomeCounts&) = default;
+
+ private:
+  size_t counts_[kOutcomes] = {};
 };
+using FoldCounts = OutcomeCounts<FoldOutcome, kFoldOutcomes>;
 
 // Why there is an emission: why its group closed, or why the emission came before that. Programs
 // may store these values: they never change.

@@ -98,13 +98,13 @@ class PLEAT_EXPORT RollupCounter : public EmissionSource<CountedWindow> {
   AddedCount AddAndGet(std::string_view key, Delta delta, EngineTime at,
                        std::string_view id = {}) noexcept;
   // Adds many events, as Folder::FoldBatch() folds them.
-  AddResults AddBatch(std::span<const KeyedEvent<CounterEvent>> events,
-                      std::span<AddOutcome> outcomes = {}, PartitionRange only = {},
-                      std::optional<SourcePosition> position = {}) noexcept;
+  RollupCounts AddBatch(std::span<const KeyedEvent<CounterEvent>> events,
+                     std::span<AddOutcome> outcomes = {}, PartitionRange only = {},
+                     std::optional<SourcePosition> position = {}) noexcept;
   template <std::same_as<SourcePosition> Position = SourcePosition>
-  AddResults AddBatch(std::span<const KeyedEvent<CounterEvent>> events,
-                      std::span<AddOutcome> outcomes, PartitionRange only,
-                      const Position& position) noexcept {
+  RollupCounts AddBatch(std::span<const KeyedEvent<CounterEvent>> events,
+                     std::span<AddOutcome> outcomes, PartitionRange only,
+                     const Position& position) noexcept {
     return AddBatch(events, outcomes, only, std::optional(position));
   }
 

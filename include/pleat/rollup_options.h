@@ -21,6 +21,7 @@
 
 #include <pleat/detail/export.h>
 #include <pleat/options.h>
+#include <pleat/outcome.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
@@ -140,22 +141,7 @@ enum class AddOutcome : uint8_t {
   kReplayed = 12,
 };
 inline constexpr size_t kAddOutcomes = 13;
-
-// How many events of a batch were answered with each outcome: counts[AddOutcome::kAdded].
-class AddResults {
- public:
-  constexpr size_t operator[](AddOutcome outcome) const noexcept {
-    return counts_[static_cast<size_t>(outcome)];
-  }
-  constexpr void Add(AddOutcome outcome, size_t events = 1) noexcept {
-    counts_[static_cast<size_t>(outcome)] += events;
-  }
-
-  friend bool operator==(const AddResults&, const AddResults&) = default;
-
- private:
-  size_t counts_[kAddOutcomes] = {};
-};
+using RollupCounts = OutcomeCounts<AddOutcome, kAddOutcomes>;
 
 // Exact counts since the counter was opened, summed over the partitions, each read at one instant.
 // Always:

@@ -67,13 +67,6 @@ struct StateDirectoryOptions {
   std::optional<uint64_t> identity = std::nullopt;
 };
 
-struct RecoverOptions {
-  // Collections that the program has no longer, by name: what the snapshot has of them is forgotten
-  // with the next one. Without this, Recover() refuses a snapshot with a collection that the engine
-  // does not have: more likely its opening was left out.
-  std::vector<std::string> drop = {};
-};
-
 // What Recover() has found.
 struct Recovered {
   // Nothing if there was no snapshot yet: the engine begins empty.
@@ -118,21 +111,23 @@ class PLEAT_EXPORT StateDirectory {
   StateDirectory& operator=(const StateDirectory&) = delete;
 
   // Brings `engine` to where the newest snapshot stood. Call it once, also in a new directory, when
-  // the engine has all its collections, and before the first event.
+  // the engine has all its collections, and before the first event. `drop` names collections that
+  // the program has no longer: what the snapshot has of them is forgotten with the next one.
   // Errors. Nothing was changed then, neither in the engine nor in the directory, and the call may
   // be made again.
   // - kDataLoss: no snapshot is whole: see Open().
   // - kFailedPrecondition, kUnimplemented: those of Restore::Begin(), with the name of the file:
   //   the engine has taken events, is gone, or is not like the one of the snapshot, in what the
-  //   message names. Open it as it was; a collection that you have no longer goes by
-  //   RecoverOptions::drop.
+  //   message names. Open it as it was. A collection of the snapshot that the engine does not have,
+  //   and that is not in `drop`, is refused: more likely its opening was left out.
   // - Those of storage.h.
-  absl::StatusOr<Recovered> Recover(Engine& engine, const RecoverOptions& options = {});
+  absl::StatusOr<Recovered> Recover(Engine& engine, std::span<const std::string> drop = {});
 
   // The same with the help of other threads: `work(restore)` has them call restore.Work(), and
   // returns when none of them is in it any more.
   using Work = absl::FunctionRef<void(Restore& restore)>;
-  absl::StatusOr<Recovered> Recover(Engine& engine, Work work, const RecoverOptions& options = {});
+  absl::StatusOr<Recovered> Recover(Engine& engine, Work work,
+                                    std::span<const std::string> drop = {});
 
   // What the newest snapshot says of itself; nothing if there is none. Before Recover(), for a
   // program that keeps something of its own in the note.

@@ -189,7 +189,7 @@ TEST_F(AsyncDrain, BeginsWhenALazyTokenIsRun) {
 TEST_F(AsyncDrain, KeepsGroupsForASnapshot) {
   service.Fold("open");
   service.Emit("closed");
-  async_drain(*service.driver, {.open = DrainOpen::kKeep}, ended.Handler());
+  async_drain(*service.driver, {.keep_open = true}, ended.Handler());
   service.Poll();
   EXPECT_EQ(ended.calls, 0);
   consumer.async_pop(got.One());

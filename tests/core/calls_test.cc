@@ -26,7 +26,7 @@ void ExpectClosed(Folder<Number, Values> folder, Leased<Values>& lease) {
   EXPECT_TRUE(folder.any().closed());
   EXPECT_EQ(folder.Fold("a", {1}, kT0), FoldOutcome::kStopped);
   const std::vector<KeyedEvent<Number>> events(10, {.key = "a", .at = kT0, .event = {1}});
-  EXPECT_EQ(folder.FoldBatch(events).stopped, 10);
+  EXPECT_EQ(folder.FoldBatch(events)[FoldOutcome::kStopped], 10);
   EXPECT_EQ(lease.Ack(), LeaseOutcome::kClosed);
   EXPECT_THAT(folder.Pop(10), IsEmpty());
   EXPECT_THAT(folder.Lease(10, 1s, LeaseTime(kT0)), IsEmpty());
@@ -195,8 +195,10 @@ TEST(PartitionRanges, ABatchIsFoldedInTheRangeOnly) {
       EXPECT_EQ(outcomes[i] != FoldOutcome::kElsewhere,
                 range.Contains(PartitionOf(events[i].key, 8)));
     }
-    EXPECT_EQ(counts.opened + counts.folded + counts.elsewhere, events.size());
-    folded += counts.opened + counts.folded;
+    EXPECT_EQ(counts[FoldOutcome::kOpened] + counts[FoldOutcome::kFolded] +
+                  counts[FoldOutcome::kElsewhere],
+              events.size());
+    folded += counts[FoldOutcome::kOpened] + counts[FoldOutcome::kFolded];
   }
   EXPECT_EQ(folded, events.size());
   EXPECT_EQ(folder.ledger().events, events.size());
@@ -208,7 +210,7 @@ TEST(PartitionRanges, AnEventElsewhereMovesTimeAndNothingElse) {
   Folder<Number, Values> folder(*engine, "n", {.quiet_period = 1s, .max_wait = kForever});
   const std::vector<KeyedEvent<Number>> events = {{"a", kT0, {1}}};
   const auto other = PartitionRange::One(1 - PartitionOf("a", 2));
-  EXPECT_EQ(folder.FoldBatch(events, {}, other).elsewhere, 1);
+  EXPECT_EQ(folder.FoldBatch(events, {}, other)[FoldOutcome::kElsewhere], 1);
   EXPECT_EQ(engine->now(), kT0);
   EXPECT_EQ(folder.ledger(), Ledger{});
 }

@@ -120,7 +120,7 @@ TEST_F(Draining, KeepsWhatIsOpenIfAsked) {
   Fold("open");
   Fold("closed");
   numbers_.Flush("closed");
-  Drain drain(*engine_, After(0s), {.open = DrainOpen::kKeep});
+  Drain drain(*engine_, After(0s), {.keep_open = true});
   EXPECT_EQ(drain.Look(After(0s)), DrainState::kWaiting);
   EXPECT_THAT(PopAll(), ElementsAre("closed"));
   EXPECT_EQ(drain.Look(After(0s)), DrainState::kDrained);

@@ -94,8 +94,8 @@ class CounterFeatures : public testing::Test {
       for (const Given& given : events)
         batch.push_back({given.key, kNoon + given.at, {given.delta, given.id}});
       outcomes.resize(batch.size());
-      const AddResults said = side.counter->AddBatch(batch, outcomes);
-      AddResults counted;
+      const RollupCounts said = side.counter->AddBatch(batch, outcomes);
+      RollupCounts counted;
       for (const AddOutcome outcome : outcomes) counted.Add(outcome);
       EXPECT_EQ(said, counted);
     } else {

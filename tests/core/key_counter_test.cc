@@ -55,7 +55,9 @@ TEST_F(AnotherKind, TakesBatchesAsItTakesSingleEvents) {
   for (int i = 0; i < 1000; ++i) keys.push_back("key" + std::to_string(i % 37));
   std::vector<KeyedEvent<char>> events;
   for (const std::string& key : keys) events.push_back({key, noon_, 0});
-  EXPECT_EQ(counter_.CountBatch(events), (FoldCounts{.opened = 37, .folded = 963}));
+  const FoldCounts counts = counter_.CountBatch(events);
+  EXPECT_EQ(counts[FoldOutcome::kOpened], 37u);
+  EXPECT_EQ(counts[FoldOutcome::kFolded], 963u);
 
   const auto other_engine = NewEngine(1);
   KeyCounter other(*other_engine, "visits", 1h);

@@ -428,7 +428,8 @@ TEST_F(SetOptionsTest, ABatchSeesOneSetOfOptions) {
   });
   for (int round = 0; round < 300; ++round) {
     const FoldCounts counts = folder_->FoldBatch(batch);
-    EXPECT_TRUE(counts.opened == 0 || counts.opened == batch.size()) << counts.opened;
+    const size_t opened = counts[FoldOutcome::kOpened];
+    EXPECT_TRUE(opened == 0 || opened == batch.size()) << opened;
   }
   done = true;
   changes.join();

@@ -42,7 +42,7 @@ TEST(ProgramEnd, ABatchWithLessRoomForOutcomesThanEventsSaysHowMuch) {
   EXPECT_DEATH(folder.FoldBatch(events, outcomes),
                "^pleat: FoldBatch\\(\\) of 300 events was given room for 299 outcomes\n$");
   outcomes.resize(301, FoldOutcome::kStopped);
-  EXPECT_EQ(folder.FoldBatch(events, outcomes).folded, 299u);
+  EXPECT_EQ(folder.FoldBatch(events, outcomes)[FoldOutcome::kFolded], 299u);
   EXPECT_EQ(outcomes[299], FoldOutcome::kFolded);
   EXPECT_EQ(outcomes[300], FoldOutcome::kStopped);
 }

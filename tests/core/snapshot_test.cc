@@ -190,8 +190,8 @@ TEST(Snapshot, ASourceThatIsReadAgainIsFoldedOnce) {
   std::vector<FoldOutcome> outcomes(4);
   const SourcePosition position{.source = 7, .offset = 106};
   const FoldCounts counts = after.totals.FoldBatch(again, outcomes, {}, position);
-  EXPECT_EQ(counts.replayed, 2u);
-  EXPECT_EQ(counts.folded, 2u);
+  EXPECT_EQ(counts[FoldOutcome::kReplayed], 2u);
+  EXPECT_EQ(counts[FoldOutcome::kFolded], 2u);
   EXPECT_THAT(outcomes, ElementsAre(FoldOutcome::kReplayed, FoldOutcome::kReplayed,
                                     FoldOutcome::kFolded, FoldOutcome::kFolded));
   EXPECT_EQ(after.totals.ledger().events, 10u) << "replayed events are counted nowhere else";
@@ -208,8 +208,8 @@ TEST(Snapshot, EachRangeOfPartitionsHasItsOwnMarks) {
   Service after;
   ASSERT_TRUE(after.Restore(service.Snapshot()).ok());
   const FoldCounts all = after.totals.FoldBatch(batch, {}, {}, position);
-  EXPECT_EQ(all.replayed, first.opened);
-  EXPECT_EQ(all.opened + all.replayed, 8u);
+  EXPECT_EQ(all[FoldOutcome::kReplayed], first[FoldOutcome::kOpened]);
+  EXPECT_EQ(all[FoldOutcome::kOpened] + all[FoldOutcome::kReplayed], 8u);
   EXPECT_EQ(after.engine->SourcePositionOf(1, 2), 8u);
 }
 
@@ -217,7 +217,8 @@ TEST(Snapshot, WhatTheStoppedEngineRefusedIsNotMarked) {
   const std::vector<KeyedEvent<Amount>> batch = BatchOf({"ann", "ben"});
   Service service;
   service.engine->Stop();
-  EXPECT_EQ(service.totals.FoldBatch(batch, {}, {}, SourcePosition{1, 0}).stopped, 2u);
+  EXPECT_EQ(service.totals.FoldBatch(batch, {}, {}, SourcePosition{1, 0})[FoldOutcome::kStopped],
+            2u);
   EXPECT_EQ(service.engine->SourcePositionOf(1, 0), 0u);
 }
 

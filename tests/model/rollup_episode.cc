@@ -161,9 +161,9 @@ class RollupEpisode {
       events.push_back({KeyOf(event), event.at, {.delta = DeltaOf(event), .id = IdOf(event)}});
     }
     std::vector<AddOutcome> outcomes(events.size());
-    const AddResults results = counter_.AddBatch(events, outcomes, op.range);
+    const RollupCounts results = counter_.AddBatch(events, outcomes, op.range);
     std::vector<AddOutcome> expected;
-    AddResults expected_results;
+    RollupCounts expected_results;
     for (const RollupEventOp& event : op.events) {
       expected.push_back(AddToModel(event, op.range));
       expected_results.Add(expected.back());

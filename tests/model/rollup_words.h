@@ -32,7 +32,7 @@ inline std::string Said(LeaseOutcome outcome) {
       "done", "cut", "stale", "", "", "", "", "", "", "closed", "would_deadlock"};
   return std::string(kNames.at(static_cast<size_t>(outcome)));
 }
-inline std::string Said(const AddResults& results) {
+inline std::string Said(const RollupCounts& results) {
   std::string out;
   for (size_t i = 0; i < kAddOutcomes; ++i) {
     const auto outcome = static_cast<AddOutcome>(i);

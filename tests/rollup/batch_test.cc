@@ -34,7 +34,7 @@ TEST_F(RollupTest, ABatchAnswersForEachOfItsEvents) {
                               {"a", At(3s), {}},
                               {"b", At(22s), {}}};
   std::vector<AddOutcome> outcomes(batch.size());
-  const AddResults results = counter().AddBatch(batch, outcomes);
+  const RollupCounts results = counter().AddBatch(batch, outcomes);
   EXPECT_THAT(outcomes, ElementsAre(kAdded, kAdded, kDuplicate, kConflict, kLate, kAdded));
   EXPECT_EQ(results[kAdded], 3u);
   EXPECT_EQ(results[kDuplicate], 1u);
@@ -46,7 +46,7 @@ TEST_F(RollupTest, ABatchAnswersForEachOfItsEvents) {
 
 TEST_F(RollupTest, ABatchOfNothingDoesNothing) {
   Open({.windows = {10s}, .allowed_lateness = 5s});
-  EXPECT_EQ(counter().AddBatch({}), AddResults{});
+  EXPECT_EQ(counter().AddBatch({}), RollupCounts{});
   EXPECT_EQ(ledger().events, 0u);
 }
 
@@ -167,15 +167,15 @@ class RollupBatch : public RollupTest {
       batch.push_back({event.key, At(event.at), {.delta = event.delta, .id = event.id}});
     }
     outcomes.resize(first + size);
-    const AddResults results = counter().AddBatch(batch, std::span(outcomes).subspan(first));
-    AddResults counted;
+    const RollupCounts results = counter().AddBatch(batch, std::span(outcomes).subspan(first));
+    RollupCounts counted;
     for (size_t i = first; i < first + size; ++i) counted.Add(outcomes[i]);
     EXPECT_EQ(results, counted);
   }
 
   std::vector<Event> events_;
   Duration clock_{0};
-  AddResults seen_;
+  RollupCounts seen_;
 };
 
 TEST_F(RollupBatch, DoesWhatItsEventsWouldOneByOne) {

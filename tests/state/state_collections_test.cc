@@ -268,8 +268,8 @@ TEST_F(TwoCollectionsTest, OneThatNobodyHasOpenedIsForgottenIfItIsNamed) {
   {
     SmallService service;
     service.directory = StateDirectory::Open(kPath, Options()).value();
-    const absl::StatusOr<Recovered> found =
-        service.directory->Recover(*service.engine, {.drop = {"more", "nothing"}});
+    const std::vector<std::string> drop = {"more", "nothing"};
+    const absl::StatusOr<Recovered> found = service.directory->Recover(*service.engine, drop);
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_THAT(found->began_empty, IsEmpty());
     EXPECT_EQ(service.Position(), 7u);
@@ -284,7 +284,8 @@ TEST_F(TwoCollectionsTest, OneThatIsNamedAndOpenIsKept) {
   SmallService service;
   Folder<Note, Notes> more(*service.engine, "more", kNotesOptions);
   service.directory = StateDirectory::Open(kPath, Options()).value();
-  ASSERT_TRUE(service.directory->Recover(*service.engine, {.drop = {"more"}}).ok());
+  const std::string drop[] = {"more"};
+  ASSERT_TRUE(service.directory->Recover(*service.engine, drop).ok());
   EXPECT_EQ(more.ledger().events, 6u);
 }
 

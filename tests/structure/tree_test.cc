@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/structure/class_sizes.h"
+#include "tests/structure/code_of.h"
 #include "tests/structure/const_views.h"
 #include "tests/structure/include_rules.h"
 #include "tests/support/source_dir.h"
@@ -34,7 +35,7 @@ struct SourceFile {
 };
 
 // Every .h and .cc below the top-level folders that hold code.
-std::vector<SourceFile> SourceFiles() {
+std::vector<SourceFile> ReadSourceFiles() {
   namespace fs = std::filesystem;
   const fs::path root = pleat::SourceDir();
   std::vector<SourceFile> files;
@@ -49,8 +50,13 @@ std::vector<SourceFile> SourceFiles() {
   return files;
 }
 
+const std::vector<SourceFile>& SourceFiles() {
+  static const std::vector<SourceFile> files = ReadSourceFiles();
+  return files;
+}
+
 TEST(Tree, HasSourcesInEveryLayer) {
-  const std::vector<SourceFile> files = SourceFiles();
+  const std::vector<SourceFile>& files = SourceFiles();
   for (const char* folder : {"include/pleat/", "engine/base/", "engine/table/", "engine/timer/",
                              "engine/fold/", "engine/partition/", "engine/core/"}) {
     EXPECT_TRUE(std::ranges::any_of(files, [&](const SourceFile& file) {
@@ -173,6 +179,27 @@ TEST(Tree, HasAtMostThirtyFivePublicHeaders) {
                 testing::AnyOf("include/pleat", "include/pleat/untyped", "include/pleat/detail"));
   }
   EXPECT_LE(headers.size(), 35u) << testing::PrintToString(headers);
+}
+
+// The names that a user of pleat can meet, and of these the ones beside lines of text and beside what
+// authors of adapters use. A type more needs a reason: a member, an argument or a type of another kind
+// will often do.
+TEST(Tree, HasNoMorePublicTypesThanItNeeds) {
+  const std::regex type(
+      R"(\n(?:class|struct|enum class|concept) (?:PLEAT_EXPORT )?(\w+)[^;{=]*[{=])");
+  int all = 0, typed = 0;
+  for (const SourceFile& file : SourceFiles()) {
+    if (!file.path.starts_with("include/") || file.path.starts_with("include/pleat/detail/"))
+      continue;
+    const std::string code = "\n" + CodeOf(file.text);
+    const auto types = std::distance(std::sregex_iterator(code.begin(), code.end(), type), {});
+    all += static_cast<int>(types);
+    const bool of_adapters = file.path.starts_with("include/pleat/untyped/");
+    if (!of_adapters && !file.path.starts_with("include/pleat/json"))
+      typed += static_cast<int>(types);
+  }
+  EXPECT_LE(all, 210);
+  EXPECT_LE(typed, 167);
 }
 
 // Programs store the numbers of answers, and know those of all kinds of collections by one table.

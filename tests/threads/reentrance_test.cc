@@ -82,11 +82,12 @@ class CallingBack : public testing::Test {
     const std::vector<KeyedEvent<int>> batch(5, {.key = "inner", .at = kT0, .event = 1});
     std::vector<FoldOutcome> outcomes(batch.size());
     EXPECT_EQ(folder_->Fold("inner", 1, kT0), FoldOutcome::kWouldDeadlock);
-    EXPECT_EQ(folder_->FoldBatch(batch, outcomes).would_deadlock, batch.size());
+    EXPECT_EQ(folder_->FoldBatch(batch, outcomes)[FoldOutcome::kWouldDeadlock], batch.size());
     EXPECT_THAT(outcomes, testing::Each(FoldOutcome::kWouldDeadlock));
-    EXPECT_EQ(folder_->FoldBatch(batch, {}, PartitionRange::One(0)).would_deadlock, batch.size());
+    EXPECT_EQ(folder_->FoldBatch(batch, {}, PartitionRange::One(0))[FoldOutcome::kWouldDeadlock],
+              batch.size());
     EXPECT_EQ(other_->Fold("inner", 1, kT0), FoldOutcome::kWouldDeadlock);
-    EXPECT_EQ(other_->FoldBatch(batch).would_deadlock, batch.size());
+    EXPECT_EQ(other_->FoldBatch(batch)[FoldOutcome::kWouldDeadlock], batch.size());
     EXPECT_EQ(folder_->any().ops().size, sizeof(Caller));
     AnyFolder any = folder_->any();
     EXPECT_EQ(any.Pop(9, {}, [](std::span<const ClosedGroup>) {}), 0);
@@ -133,7 +134,7 @@ class CallingBack : public testing::Test {
   void FoldBatch(size_t size) {
     folded_ += size;
     const std::vector<KeyedEvent<int>> batch(size, {.key = "k", .at = engine_->now(), .event = 1});
-    EXPECT_EQ(folder_->FoldBatch(batch).would_deadlock, 0);
+    EXPECT_EQ(folder_->FoldBatch(batch)[FoldOutcome::kWouldDeadlock], 0);
   }
 
   std::unique_ptr<Engine> engine_;

@@ -89,7 +89,7 @@ size_t JsonFolder::Impl::Add(const EventBatch& events, size_t first, size_t end,
                              std::span<FoldOutcome> outcomes) noexcept {
   const std::span batch = std::span(events.events).subspan(first, end - first);
   const FoldCounts counts = folder_.FoldBatch(AnyBatch::Of<LineEvent>(batch), outcomes);
-  return counts.opened + counts.folded;
+  return counts[FoldOutcome::kOpened] + counts[FoldOutcome::kFolded];
 }
 
 bool JsonFolder::Impl::Obey(const ControlEvent& control, EngineTime at, size_t /*line*/) noexcept {
