@@ -47,9 +47,9 @@ class KeyCountBook final : public PlainOutboxBook, public KeyedBookDefaults {
     return true;
   }
   FoldOutcome FoldSlowly(const EventRef& event, Entry number, const Instant& at) {
-    Budget all;
-    if (number != table_.kNone) CloseDue(at, all);
-    const EngineTime due = at.now + every_ - at.now.time_since_epoch() % every_;
+    if (number != table_.kNone) table_.Unindex(number);  // it is due: time hands it out
+    const Duration rest = every_ - at.now.time_since_epoch() % every_;
+    const EngineTime due = SaturatingAdd(at.now, rest);
     number = New({1, due, at.position, event.key, static_cast<uint32_t>(event.hash)});
     table_.Index(event.hash, number);
     table_.Arm(number);
@@ -62,7 +62,7 @@ class KeyCountBook final : public PlainOutboxBook, public KeyedBookDefaults {
   }
   bool CloseDue(const Instant& at, Budget& budget) override {
     return table_.ApplyDue(at.now, budget, [&](const Due& due) {
-      table_.Unindex(due.number);
+      if (table_.cold(due.number).indexed) table_.Unindex(due.number);
       --ledger_.open, ++ledger_.closed, ++ledger_.emissions[IndexOf(Reason::kMaxWait)];
       const auto reason = static_cast<uint8_t>(Reason::kMaxWait);
       outbox_.Push({due.ripe, due.order, 0, due.number, /*by_event=*/false, reason}, at);
@@ -74,12 +74,14 @@ class KeyCountBook final : public PlainOutboxBook, public KeyedBookDefaults {
     table_.CheckWhole();
     outbox_.CheckWhole();
   }
-  // A snapshot has the keys that count, and then the emissions, in steps.
+  // A snapshot has the keys whose windows are open, and then the emissions, in steps.
   bool BeginSave(FieldWriter& out) override {
     ledger_.Stored(out);
     out.PutNumber(ledger_.open);
     table_.ForEach([&](Entry number) {
-      if (table_.cold(number).indexed) SaveEntry(out, number);
+      if (!table_.cold(number).armed) return;  // an emission
+      SaveEntry(out, number);
+      out(bool{table_.cold(number).indexed});
     });
     outbox_.BeginSave(out);
     return true;
@@ -88,10 +90,12 @@ class KeyCountBook final : public PlainOutboxBook, public KeyedBookDefaults {
     ledger_.Stored(in);
     for (uint64_t left = in.Number(); left > 0 && in.ok(); --left) {
       const Entry number = LoadEntry(in);
+      bool indexed = false;
+      in(indexed);
       if (!in.ok()) return;
       const EventRef event{At(number).key, At(number).key.HashWith(hash_key_), nullptr, {}};
-      if (!in.Expect(Find(event) == table_.kNone)) return;
-      table_.Index(event.hash, number);
+      if (!in.Expect(!indexed || Find(event) == table_.kNone)) return;
+      if (indexed) table_.Index(event.hash, number);
       table_.Arm(number);
     }
     if (in.ok()) outbox_.Load(in, at);
@@ -164,8 +168,18 @@ class KeyCountBook final : public PlainOutboxBook, public KeyedBookDefaults {
 
 class KeyCounter : public EmissionSource<uint64_t> {
  public:
+  // Fails if an option is out of range, or the engine has a collection of this name.
+  static absl::StatusOr<KeyCounter> Open(Engine& engine, std::string_view name, Duration every,
+                                         LeaseOptions leases = {}) {
+    absl::Status check = CheckLeases(leases, engine.partitions());
+    if (every <= Duration::zero()) check = OutOfRange("every", "above zero");
+    auto core = OpenCore<Core>(engine, name, check, every, leases);
+    if (!core.ok()) return core.status();
+    return KeyCounter(engine, *core);
+  }
+  // The same, where that cannot fail.
   KeyCounter(Engine& engine, std::string_view name, Duration every, LeaseOptions leases = {})
-      : KeyCounter(engine, *OpenCore<Core>(engine, name, absl::OkStatus(), every, leases)) {}
+      : KeyCounter(*Open(engine, name, every, leases)) {}
 
   FoldOutcome Count(std::string_view key, EngineTime at) { return core_->Fold(key, nullptr, at); }
   FoldCounts CountBatch(std::span<const KeyedEvent<char>> events) {

@@ -49,6 +49,39 @@ TEST_F(AnotherKind, EmitsEachKeysCountAtTheEndOfItsWindow) {
   EXPECT_TRUE(counter_.ledger().Balances());
 }
 
+TEST_F(AnotherKind, BeginsAWindowWhileTheLastOneOfTheKeyIsDue) {
+  const auto engine = *Engine::Open({.partitions = 1, .axis = Axis::kEvent});
+  KeyCounter counter(*engine, "visits", 1h);
+  counter.Count("home", noon_);
+  EXPECT_EQ(counter.Count("home", noon_ + 90min), FoldOutcome::kOpened);
+  EXPECT_EQ(counter.ledger().open, 2u);
+  StringSink sink;
+  ASSERT_TRUE(TakeSnapshot(*engine, sink).ok());
+
+  const auto other_engine = *Engine::Open({.partitions = 1, .axis = Axis::kEvent});
+  KeyCounter other(*other_engine, "visits", 1h);
+  StringSource source(sink.bytes);
+  ASSERT_TRUE(RestoreSnapshot(*other_engine, source).ok());
+  for (KeyCounter* each : {&counter, &other}) {
+    EXPECT_EQ(each->Count("home", noon_ + 91min), FoldOutcome::kFolded);
+    EXPECT_EQ(each->Count("about", noon_ + 2h), FoldOutcome::kOpened);
+    each->CheckWhole();
+    std::vector<uint64_t> counts;
+    for (auto& popped : each->Pop(10)) counts.push_back(popped.state);
+    EXPECT_THAT(counts, ElementsAre(1, 2));
+    EXPECT_TRUE(each->ledger().Balances());
+  }
+}
+
+TEST_F(AnotherKind, NamesTheOptionThatIsOutOfRange) {
+  const auto why = [&](Duration every, LeaseOptions leases) {
+    return std::string(KeyCounter::Open(*engine_, "other", every, leases).status().message());
+  };
+  EXPECT_EQ(why(0s, {}), "every: must be above zero");
+  EXPECT_THAT(why(1h, {.max_deliveries = 0}), HasSubstr("leases.max_deliveries"));
+  EXPECT_EQ(why(1h, {}), "");
+}
+
 TEST_F(AnotherKind, TakesBatchesAsItTakesSingleEvents) {
   engine_->Advance(noon_);
   std::vector<std::string> keys;
