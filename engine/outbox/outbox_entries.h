@@ -42,7 +42,8 @@ class OutboxEntries {
   // The emission as users see it. The state stays where it is; a state that is made for this lasts
   // until kGivenMax others are shown.
   virtual ClosedGroup Show(const Ready& ready) const noexcept = 0;
-  // The same for good: the caller lets a Take move the state out, and then calls FreeGiven().
+  // The same for good: the caller lets a Take move the state out and destroy it, and then calls
+  // FreeGiven(), which frees the rest.
   virtual ClosedGroup GiveAway(const Ready& ready) = 0;
   virtual void FreeGiven(uint32_t entry) noexcept = 0;
   // The same for GiveRun(), which finds an entry once: a book whose emissions go out fast has more to

@@ -1,6 +1,6 @@
-// A PlainOutboxBook is an OutboxBook that shows an emission and gives it away alike. A file of its
-// own: where the compiler sees these bodies it guesses that a call leads to one of them, and asks at
-// each emission of any book.
+// A PlainOutboxBook is an OutboxBook that shows an emission and gives it away alike: of deadlines that
+// never move, and of states that need no destructor. A file of its own: where the compiler sees these
+// bodies it guesses that a call leads to one of them, and asks at each emission of any book.
 #pragma once
 
 #include "engine/outbox/outbox_book.h"

@@ -92,7 +92,8 @@ concept TableEntries = requires(const Entries& entries, uint32_t number) {
   { entries.OrderOf(number) } -> std::same_as<uint64_t>;  // decides between equal deadlines
   { entries.Prefetch(number) };  // brings what the three read towards the cache
   // (Of a table with calls also entries.CallOf(number): see Call().)
-  // Another value whenever the owner may have moved a deadline later by a plain write.
+  // Another value whenever the owner may have moved a deadline later by a plain write. If not, an
+  // entry may be given out at the deadline that it had before.
   { entries.Version() } -> std::same_as<uint64_t>;
 };
 
@@ -496,6 +497,8 @@ class ExpiringTable {
   void NoteGivenOut(Due& due) {
     const uint32_t reference = due.number;
     due.number = NumberOf(reference);
+    // Else the deadline moved after it was read, and Entries::Version() stayed the same.
+    PLEAT_DCHECK(due.ripe == entries_.DueOf(due.number));
     Cold& bits = cold(due.number);
     bits.armed = 0;
     if constexpr (kMovesEarlier) bits.reference = kNone;
