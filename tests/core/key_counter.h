@@ -1,7 +1,7 @@
 // A KeyCounter counts events by key and emits the count of each key at the end of its window: the
 // windows are `every` long and begin at 1970. A small kind of collection, to copy from: it needs no
-// change in engine/. Left out: looking ahead, limits on keys and bytes, CloseAll(), late events, and
-// a snapshot in steps of the keys that count.
+// change in engine/. Left out: looking ahead, limits on keys, bytes and the backlog, CloseAll(), late
+// events, and a snapshot in steps of the keys that count.
 #pragma once
 
 #include <memory>
