@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include <pleat/collections.h>
 #include <pleat/live_set_options.h>
 
 #include "engine/base/check.h"
@@ -14,7 +15,6 @@
 #include "engine/core/feed_collection.h"
 #include "engine/core/keyed_collection.h"
 #include "engine/core/opening.h"
-#include "engine/core/statistics.h"
 #include "engine/live/live_set_book.h"
 
 namespace pleat::inline v0_1 {

@@ -6,11 +6,12 @@
 #include <string>
 #include <utility>
 
+#include <pleat/collections.h>
+
 #include "engine/base/inside.h"
 #include "engine/core/add_counts.h"
 #include "engine/core/feed_collection.h"
 #include "engine/core/opening.h"
-#include "engine/core/statistics.h"
 #include "engine/live/presence_book.h"
 
 namespace pleat::inline v0_1 {

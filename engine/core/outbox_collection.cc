@@ -4,6 +4,7 @@
 #include <bitset>
 
 #include <absl/container/inlined_vector.h>
+#include <pleat/collections.h>
 
 #include "engine/base/inside.h"
 
@@ -505,6 +506,12 @@ Ledger OutboxCollection::ledger() {
 
 Sizes OutboxCollection::sizes() {
   return Sum<OutboxBook>([](const OutboxBook& book) { return book.sizes(); });
+}
+
+std::vector<Statistic> OutboxCollection::Statistics() { return StatisticsOf(ledger(), sizes()); }
+
+std::vector<uint64_t> OutboxCollection::CountEntries() const {
+  return CountInBooks<OutboxBook>([](const OutboxBook& book) { return book.ledger().open; });
 }
 
 }  // namespace pleat::inline v0_1

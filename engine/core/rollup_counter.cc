@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include <pleat/collections.h>
 #include <pleat/rollup.h>
 
 #include "engine/base/check.h"
@@ -13,7 +14,6 @@
 #include "engine/core/add_counts.h"
 #include "engine/core/keyed_collection.h"
 #include "engine/core/opening.h"
-#include "engine/core/statistics.h"
 #include "engine/rollup/rollup_book.h"
 
 namespace pleat::inline v0_1 {

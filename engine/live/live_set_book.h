@@ -24,6 +24,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include <absl/functional/function_ref.h>
 #include <pleat/live_set_options.h>
@@ -39,6 +40,8 @@
 #include "engine/table/keyed_book.h"
 
 namespace pleat::inline v0_1 {
+
+struct Statistic;
 
 class LiveSetBook final : public FeedBook, public KeyedBookDefaults {
  public:
@@ -304,5 +307,8 @@ inline bool LiveSetBook::TakeRefresh(const EventRef& event, const Entry& entry, 
   changes_.Skip();
   return true;
 }
+
+// What a collection with these counts tells.
+std::vector<Statistic> StatisticsOf(const LiveSetLedger& ledger, const LiveSetSizes& sizes);
 
 }  // namespace pleat::inline v0_1

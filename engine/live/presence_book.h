@@ -41,6 +41,8 @@
 
 namespace pleat::inline v0_1 {
 
+struct Statistic;
+
 class PresenceBook final : public FeedBook {
  public:
   using Outcome = PresenceOutcome;
@@ -237,5 +239,8 @@ class PresenceBook final : public FeedBook {
   ByUser by_user_{connections_.members};
   SequencePool<ByUser> sequences_;
 };
+
+// What a collection with these counts tells.
+std::vector<Statistic> StatisticsOf(const PresenceLedger& ledger, const PresenceSizes& sizes);
 
 }  // namespace pleat::inline v0_1

@@ -4,12 +4,17 @@
 
 #include <algorithm>
 #include <memory>
+#include <vector>
+
+#include <pleat/stats.h>
 
 #include "engine/base/book.h"
 #include "engine/outbox/outbox.h"
 #include "engine/outbox/trace_log.h"
 
 namespace pleat::inline v0_1 {
+
+struct Statistic;
 
 class OutboxBook : public Book, protected OutboxEntries {
  public:
@@ -109,5 +114,8 @@ inline size_t OutboxBook::Pop(const Instant& at, size_t max, AnyCollection::Take
   }
   return popped;
 }
+
+// What a collection with these counts tells.
+std::vector<Statistic> StatisticsOf(const Ledger& ledger, const Sizes& sizes);
 
 }  // namespace pleat::inline v0_1

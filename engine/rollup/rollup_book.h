@@ -60,6 +60,8 @@
 
 namespace pleat::inline v0_1 {
 
+struct Statistic;
+
 class RollupBook final : public PlainOutboxBook, public KeyedBookDefaults {
  public:
   using Outcome = AddOutcome;
@@ -247,5 +249,9 @@ class RollupBook final : public PlainOutboxBook, public KeyedBookDefaults {
   ledger_.NoteAdded(static_cast<uint64_t>(added.delta.whole()));
   return true;
 }
+
+// What a collection with these counts tells. `final_lag`: by which the final windows trail the engine's time.
+std::vector<Statistic> StatisticsOf(const RollupLedger& ledger, const RollupSizes& sizes,
+                                    std::optional<Duration> final_lag);
 
 }  // namespace pleat::inline v0_1

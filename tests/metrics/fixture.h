@@ -13,7 +13,10 @@
 #include <pleat/metrics.h>
 #include <pleat/stats.h>
 
-#include "engine/core/statistics.h"
+#include "engine/live/live_set_book.h"
+#include "engine/live/presence_book.h"
+#include "engine/outbox/outbox_book.h"
+#include "engine/rollup/rollup_book.h"
 
 namespace pleat {
 

@@ -4,18 +4,12 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <pleat/collections.h>
-#include <pleat/live_set_options.h>
-#include <pleat/presence_options.h>
-#include <pleat/rollup_options.h>
-#include <pleat/stats.h>
-#include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
 
@@ -53,13 +47,5 @@ class StatisticList {
 
   std::vector<Statistic> all_;
 };
-
-// What a collection with these counts tells, by its kind. `final_lag`: by which the final windows
-// trail the engine's time.
-std::vector<Statistic> StatisticsOf(const Ledger& ledger, const Sizes& sizes);
-std::vector<Statistic> StatisticsOf(const LiveSetLedger& ledger, const LiveSetSizes& sizes);
-std::vector<Statistic> StatisticsOf(const PresenceLedger& ledger, const PresenceSizes& sizes);
-std::vector<Statistic> StatisticsOf(const RollupLedger& ledger, const RollupSizes& sizes,
-                                    std::optional<Duration> final_lag);
 
 }  // namespace pleat::inline v0_1
