@@ -1,7 +1,12 @@
+// A folder of an engine: FolderCore, the collection whose books are FoldBooks, and the handle, whose
+// calls go from here to the books; those of events from folder_events.cc.
 #include <pleat/untyped/any_folder.h>
 
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,11 +14,330 @@
 #include <pleat/stats.h>
 
 #include "engine/base/concat.h"
+#include "engine/base/in_order.h"
 #include "engine/base/inside.h"
-#include "engine/core/folder_core.h"
+#include "engine/base/spread.h"
+#include "engine/core/keyed_collection.h"
 #include "engine/core/opening.h"
+#include "engine/fold/fold_book.h"
 
 namespace pleat::inline v0_1 {
+namespace {
+
+// How many gaps of a folder are counted one by one: with so many, a share of them that one in eight
+// tells is within a tenth of a percentage point, by three standard deviations at the worst moment.
+constexpr size_t kExactGaps = 4'000'000;
+
+// The limits of one partition.
+FolderOptions OptionsFor(const FolderOptions& options, int i, int partitions) {
+  FolderOptions share = options;
+  CutToShares({&share.limits.max_groups, &share.limits.max_bytes, &share.limits.max_backlog,
+               &share.leases.max_leased, &share.leases.max_dead_letters, &share.measure.max_ghosts,
+               &share.measure.max_trace},
+              i, partitions);
+  return share;
+}
+
+// The option that differs and cannot change, or nothing. It says how entries are laid out, what is
+// remembered, or what was measured.
+std::string_view FixedOption(const FolderOptions& now, const FolderOptions& then, bool has_ids) {
+  // A new option does not compile here until it was thought about.
+  const auto& [quiet, floor, hold, events, bytes, edge, partial, closing, late, limits, leases,
+               measure] = now;
+  const bool learns = floor > Duration{0};
+  const bool corrects =
+      (late.on_late == OnLate::kCorrect) != (then.late.on_late == OnLate::kCorrect);
+  if (floor != then.quiet_floor) return "quiet_floor";
+  if (learns && quiet != then.quiet_period) return "quiet_period with quiet_floor";
+  if (closing.every != then.closing.every) return "closing.every";
+  if (closing.phase != then.closing.phase) return "closing.phase";
+  if (closing.settable != then.closing.settable) return "closing.settable";
+  if (edge != then.edge) return "edge";
+  if (partial != then.partial_every) return "partial_every";
+  if (has_ids && late.allowed_lateness != then.late.allowed_lateness)
+    return "late.allowed_lateness with ids";
+  if (corrects) return "late.on_late from or to kCorrect";
+  if (measure.gap_stats != then.measure.gap_stats) return "measure.gap_stats";
+  if (measure.max_ghosts != then.measure.max_ghosts) return "measure.max_ghosts";
+  if (measure.max_trace != then.measure.max_trace) return "measure.max_trace";
+  return {};
+}
+
+}  // namespace
+
+class FolderCore final : public KeyedCollection<FoldBook> {
+ public:
+  FolderCore(EngineCore& engine, std::string_view name, const FolderOptions& options,
+             const StateOps& ops, std::shared_ptr<void> context_owner)
+      : KeyedCollection(engine, name),
+        settable_(options.closing.settable),
+        options_(options),
+        ops_(ops),
+        context_owner_(std::move(context_owner)) {}
+
+  Description Describe() const override;
+  std::string ShapeOf(uint32_t version) const override {
+    return ops_.shape == nullptr ? "" : ops_.shape(ops_.context, version);
+  }
+  void SaveShared(FieldWriter& out) const override { open_peak_.Save(out); }
+  void LoadShared(FieldReader& in) override { open_peak_.Load(in); }
+
+ private:
+  friend class AnyFolder;
+
+  std::unique_ptr<Book> MakeBook(int partition) override {
+    const int partitions = engine().partition_count();
+    const FoldBook::Setting setting{
+        .ops = ops_,
+        .hash_key = engine().hash_key(),
+        .name_key = engine().name_key(),
+        .on_arrival = engine().timeline().axis() == Axis::kArrival,
+        .measure = {.exact = ShareOf(kExactGaps, partition, partitions), .peak = &open_peak_}};
+    return std::make_unique<FoldBook>(engine().pool(), OptionsFor(options_, partition, partitions),
+                                      setting, static_cast<uint32_t>(partition),
+                                      listeners(partition));
+  }
+  void BeginClosing(EngineTime now, LeaseTime leases) override {
+    ChangeEachBook(now, leases,
+                   [](FoldBook& book, int, const Instant& at) { book.BeginClosing(at); });
+  }
+  template <class Change>
+  void ChangeEachBook(EngineTime now, LeaseTime leases,
+                      const Change& change) ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  void ChangeBooks(const FolderOptions& options);
+  size_t ShareOfGroups(const FolderOptions& options, size_t groups, size_t bytes_each,
+                       int partition) const;
+
+  // --- The calls of the handle
+
+  template <auto change, class... Arguments>
+  ControlOutcome Control(std::string_view key, std::optional<EngineTime> at,
+                         const Arguments&... arguments);
+  bool Peek(std::string_view key, AnyFolder::Look look);
+  bool Scan(ScanCursor& cursor, size_t max, AnyFolder::See see);
+  void ScanInOrder(AnyFolder::See see);
+  absl::Status Reserve(size_t groups, size_t key_bytes);
+  absl::Status SetOptions(const FolderOptions& options);  // in range
+  FolderOptions options() {
+    LockGuard guard(home(0).partition->lock());
+    return options_;
+  }
+  std::unique_ptr<GapStats> gap_stats();
+
+  const bool settable_;  // closing times, which never changes: asked for without a lock
+  // Changes with all partitions locked, and the engine's list of collections. So it is read under
+  // the lock of a partition, or of that list.
+  FolderOptions options_;
+  const StateOps ops_;
+  const std::shared_ptr<void> context_owner_;
+  OpenPeak open_peak_;  // with MeasureOptions::gap_stats
+};
+
+// Limits may differ from run to run; all else has a part in the results.
+Description FolderCore::Describe() const {
+  Description folder;
+  folder.kind = "folder";
+  folder.stored = ops_.save != nullptr;
+  folder.Add("quiet_period", options_.quiet_period);
+  folder.Add("quiet_floor", options_.quiet_floor);
+  folder.Add("max_wait", options_.max_wait);
+  folder.Add("max_events", options_.max_events);
+  folder.Add("max_group_bytes", options_.max_group_bytes);
+  folder.Add("edge", static_cast<uint64_t>(options_.edge));
+  folder.Add("partial_every", options_.partial_every);
+  folder.Add("late.allowed_lateness", options_.late.allowed_lateness);
+  folder.Add("late.on_late", static_cast<uint64_t>(options_.late.on_late));
+  folder.Add("measure.gap_stats", options_.measure.gap_stats ? "on" : "off");
+  if (options_.measure.gap_stats) folder.Add("measure.max_ghosts", options_.measure.max_ghosts);
+  folder.Add("marks of events", ops_.marks != nullptr ? "on" : "off");
+  // Folders without closing times are described as they ever were.
+  if (options_.closing.every != kForever) {
+    folder.Add("closing.every", options_.closing.every);
+    folder.Add("closing.phase", options_.closing.phase);
+  }
+  if (options_.closing.settable) folder.Add("closing.settable", "on");
+  if (ops_.has_close_at) folder.Add("close_at of events", "on");
+  if (ops_.closing_time != nullptr) folder.Add("a closing time", "on");
+  folder.Add("ids of events", ops_.has_ids ? "on" : "off");
+  folder.Add("a condition", ops_.condition != nullptr ? "on" : "off");
+  folder.version = ops_.stored_version;
+  if (folder.stored) folder.shape = ShapeOf(folder.version);
+  return folder;
+}
+
+// One operation: time moves as by an event that is folded, then `change`, a function of the book, has
+// the group of the key.
+template <auto change, class... Arguments>
+ControlOutcome FolderCore::Control(std::string_view key, std::optional<EngineTime> at,
+                                   const Arguments&... arguments) {
+  return Guarded([&] {
+    if (key.size() > kKeyBytesMax) return ControlOutcome::kNoGroup;
+    const PackedKey packed(key);
+    Home& home = HomeOf(packed);
+    Timeline& timeline = engine().timeline();
+    LockGuard guard(home.partition->lock());
+    EngineTime now = timeline.now();
+    if (at && !timeline.Observe(Clamp(*at), now)) return ControlOutcome::kFuture;
+    if (home.book == nullptr) return closed() ? ControlOutcome::kClosed : ControlOutcome::kNoGroup;
+    const bool found = home.partition->Do(
+        home.partition->CopyFirst(), *home.book, now, timeline.lease_now(),
+        timeline.TakePositions(1), [&](const Instant& instant) {
+          return (Typed(home.book)->*change)(key, HashOf(packed), arguments..., instant);
+        });
+    return found ? ControlOutcome::kDone : ControlOutcome::kNoGroup;
+  });
+}
+
+bool FolderCore::Peek(std::string_view key, AnyFolder::Look look) {
+  if (key.size() > kKeyBytesMax) return false;
+  const PackedKey packed(key);
+  Home& home = HomeOf(packed);
+  LockGuard guard(home.partition->lock());
+  if (home.book == nullptr) return false;
+  return Typed(home.book)->Peek(key, HashOf(packed), engine().timeline().now(), look);
+}
+
+bool FolderCore::Scan(ScanCursor& cursor, size_t max, AnyFolder::See see) {
+  for (size_t seen = 0; cursor.partition < engine().partition_count(); ++cursor.partition) {
+    Home& home = this->home(static_cast<size_t>(cursor.partition));
+    LongLockGuard guard(home.partition->lock());
+    const FoldBook* const book = Typed(home.book);
+    if (book != nullptr && !book->Scan(cursor.place, max, engine().timeline().now(), seen, see)) {
+      return true;
+    }
+    cursor.place = 0;
+  }
+  return false;
+}
+
+void FolderCore::ScanInOrder(AnyFolder::See see) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  const PartitionRange all = Clip({});
+  LockRange(all);
+  const EngineTime now = engine().timeline().now();
+  const auto list = [&](const auto& add) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    for (size_t i = 0; i < home_count(); ++i) {
+      const FoldBook* const book = Typed(home(i).book);
+      if (book != nullptr) book->ListOpen(static_cast<uint32_t>(i), now, add);
+    }
+  };
+  const std::vector<uint64_t> counts = CountEntries();
+  const size_t groups = std::reduce(counts.begin(), counts.end());
+  ShowInOrder<FoldBook::OpenPlace>(
+      groups, RoomForRound(groups), list, [&](const FoldBook::OpenPlace& place) {
+        Typed(home(place.partition).book)->ShowGroup(place.number, see);
+      });
+  HandOverRange(all);
+}
+
+// One operation for all partitions, all with one time and position: time must not move between one
+// partition and the next, or groups that an event closed at a later time than ours would lie ahead of
+// us. REQUIRES: all partitions are locked.
+template <class Change>
+void FolderCore::ChangeEachBook(EngineTime now, LeaseTime leases, const Change& change) {
+  const uint64_t position = engine().timeline().TakePositions(1);
+  for (size_t i = 0; i < home_count(); ++i) {
+    Home& home = this->home(i);
+    if (home.book == nullptr) continue;
+    home.partition->Do(
+        home.partition->CopyFirst(), *home.book, now, leases, position,
+        [&](const Instant& at) { change(*Typed(home.book), static_cast<int>(i), at); });
+  }
+}
+
+// --- Other options
+
+// Under the lock of the list no snapshot begins, nobody else changes the options, and nobody closes
+// the collection.
+absl::Status FolderCore::SetOptions(const FolderOptions& options) {
+  absl::Status status;
+  engine().WithCollections([&](const EngineCore::Collections&) {
+    if (closed()) {
+      status = absl::FailedPreconditionError("the folder is closed");
+    } else if (const auto fixed = FixedOption(options_, options, ops_.has_ids); !fixed.empty()) {
+      status = absl::FailedPreconditionError(
+          Concat(fixed, ": cannot change while the folder is open; close it, and open another"));
+    } else {
+      ChangeBooks(options);
+    }
+  });
+  return status;
+}
+
+// With the gate closed: a piece of a batch is folded by the options of before, or by these.
+void FolderCore::ChangeBooks(const FolderOptions& options) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  const Gate::Closing closing(engine().gate());
+  const PartitionRange all = Clip({});
+  LockRange(all);
+  options_ = options;
+  const Timeline& timeline = engine().timeline();
+  ChangeEachBook(timeline.now(), timeline.lease_now(),
+                 [&](FoldBook& book, int partition, const Instant& at) {
+                   book.SetOptions(OptionsFor(options, partition, engine().partition_count()), at);
+                 });
+  HandOverRange(all);
+}
+
+// How many of so many groups a partition may get, and may have by its limits.
+size_t FolderCore::ShareOfGroups(const FolderOptions& options, size_t groups, size_t bytes_each,
+                                 int partition) const {
+  const int partitions = engine().partition_count();
+  const LimitOptions limits = OptionsFor(options, partition, partitions).limits;
+  return std::min({MostInOnePlace(groups, static_cast<size_t>(partitions)), limits.max_groups,
+                   limits.max_bytes / bytes_each});
+}
+
+// The system clears the memory while no lock is held. Then each partition takes its pages.
+absl::Status FolderCore::Reserve(size_t groups, size_t key_bytes) {
+  const auto ended = [] {
+    return absl::FailedPreconditionError("no event will be folded any more");
+  };
+  if (engine().stopped() || closed()) return ended();
+  if (key_bytes > kKeyBytesMax) return OutOfRange("key_bytes", "at most 65536");
+  const FolderOptions options = this->options();
+  const size_t bytes_each = GroupTable::BytesOfNew(options, ops_, key_bytes);
+  if (groups > options.limits.max_groups) return OutOfRange("groups", "at most limits.max_groups");
+  if (groups > options.limits.max_bytes / bytes_each) {
+    return OutOfRange("groups", Concat("at most limits.max_bytes / ", bytes_each));
+  }
+  size_t bytes = 0;
+  for (int i = 0; i < engine().partition_count(); ++i) {
+    Home& home = this->home(static_cast<size_t>(i));
+    const size_t share = ShareOfGroups(options, groups, bytes_each, i);
+    LockGuard guard(home.partition->lock());
+    bytes += home.book == nullptr ? share * bytes_each
+                                  : Typed(home.book)->BytesToReserve(share, key_bytes);
+  }
+  PagePool::Stock stock(engine().pool());
+  if (!stock.Fill(bytes)) {
+    return absl::ResourceExhaustedError(Concat("groups: the system refuses ", bytes, " bytes"));
+  }
+  for (int i = 0; i < engine().partition_count(); ++i) {
+    Home& home = this->home(static_cast<size_t>(i));
+    LongLockGuard guard(home.partition->lock());
+    auto* const book = static_cast<FoldBook*>(BookFor(home));
+    if (book == nullptr) return ended();
+    book->Reserve(ShareOfGroups(options, groups, bytes_each, i), key_bytes);
+  }
+  return absl::OkStatus();
+}
+
+std::unique_ptr<GapStats> FolderCore::gap_stats() {
+  const FolderOptions options = this->options();
+  if (!options.measure.gap_stats) return nullptr;
+  auto stats = std::make_unique<GapStats>();
+  stats->quiet_period = options.quiet_period;
+  stats->max_wait = options.max_wait;
+  for (size_t i = 0; i < home_count(); ++i) {
+    Home& home = this->home(i);
+    LongLockGuard guard(home.partition->lock());
+    if (home.book != nullptr) Typed(home.book)->AddTo(*stats);
+  }
+  stats->open_peak = open_peak_.peak();
+  return stats;
+}
+
+// --- The handle
+
 namespace {
 
 absl::Status CheckClosing(const ClosingOptions& closing, const StateOps& ops) {
@@ -110,28 +434,21 @@ void AnyFolder::OpenFailed(std::string_view name, const absl::Status& why) noexc
 
 FolderCore& AnyFolder::core() const noexcept { return static_cast<FolderCore&>(collection()); }
 
-FoldOutcome AnyFolder::Fold(std::string_view key, const void* event, EngineTime at) noexcept {
-  return core().Fold(key, event, at);
-}
-FoldCounts AnyFolder::FoldBatch(const AnyBatch& batch, std::span<FoldOutcome> outcomes,
-                                PartitionRange only,
-                                std::optional<SourcePosition> position) noexcept {
-  return core().FoldBatch("FoldBatch", batch, outcomes, only, position);
-}
 bool AnyFolder::Flush(std::string_view key) noexcept {
-  return core().Flush(key, std::nullopt) == ControlOutcome::kDone;
+  return core().Control<&FoldBook::Flush>(key, std::nullopt) == ControlOutcome::kDone;
 }
 ControlOutcome AnyFolder::Flush(std::string_view key, EngineTime at) noexcept {
-  return core().Flush(key, at);
+  return core().Control<&FoldBook::Flush>(key, at);
 }
 bool AnyFolder::Cancel(std::string_view key) noexcept {
-  return core().Cancel(key, std::nullopt) == ControlOutcome::kDone;
+  return core().Control<&FoldBook::Cancel>(key, std::nullopt) == ControlOutcome::kDone;
 }
 ControlOutcome AnyFolder::Cancel(std::string_view key, EngineTime at) noexcept {
-  return core().Cancel(key, at);
+  return core().Control<&FoldBook::Cancel>(key, at);
 }
 ControlOutcome AnyFolder::SetDeadline(std::string_view key, EngineTime deadline) noexcept {
-  return core().SetDeadline(key, deadline);
+  if (!core().settable_ && !Call::WouldBeNested()) return ControlOutcome::kNotSettable;
+  return core().Control<&FoldBook::SetDeadline>(key, std::nullopt, deadline);
 }
 bool AnyFolder::Peek(std::string_view key, Look look) const noexcept {
   return Guarded([&] { return core().Peek(key, look); });
@@ -162,6 +479,6 @@ absl::Status AnyFolder::SetOptions(const FolderOptions& options) noexcept {
 FolderOptions AnyFolder::options() const noexcept {
   return Guarded([&] { return core().options(); });
 }
-const StateOps& AnyFolder::ops() const noexcept { return core().ops(); }
+const StateOps& AnyFolder::ops() const noexcept { return core().ops_; }
 
 }  // namespace pleat::inline v0_1

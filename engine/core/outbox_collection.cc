@@ -514,4 +514,19 @@ std::vector<uint64_t> OutboxCollection::CountEntries() const {
   return CountInBooks<OutboxBook>([](const OutboxBook& book) { return book.ledger().open; });
 }
 
+// No operation: it changes nothing. A number beyond the trace is of another engine.
+uint64_t OutboxCollection::CopyTrace(size_t partition, size_t max, uint64_t& next, uint64_t& lost,
+                                     std::vector<TraceRecord>& out) {
+  const Home& home = this->home(partition);
+  LongLockGuard guard(home.partition->lock());
+  const TraceLog* const log = home.book == nullptr ? nullptr : BookIn(home).trace();
+  if (log == nullptr) return 0;
+  if (next > log->next()) next = log->first();
+  if (next < log->first()) lost += log->first() - std::exchange(next, log->first());
+  const size_t before = out.size();
+  log->Copy(next, max, out);
+  next += out.size() - before;
+  return log->next() - next;
+}
+
 }  // namespace pleat::inline v0_1

@@ -65,6 +65,11 @@ class OutboxCollection : public Collection {
   // Whether each partition, when looked at, had nothing that is yet to be popped or acked.
   bool IsDrained();
 
+  // Appends up to `max` records of the partition's trace from `next` on to `out`, moves `next` behind
+  // them, and adds those that were gone to `lost`. Returns how many there are behind.
+  uint64_t CopyTrace(size_t partition, size_t max, uint64_t& next, uint64_t& lost,
+                     std::vector<TraceRecord>& out);
+
   void AddListener(EmissionListener& listener, PartitionRange of);
   void RemoveListener(EmissionListener& listener);
 

@@ -4,7 +4,7 @@
 #include <pleat/trace.h>
 
 #include "engine/base/inside.h"
-#include "engine/core/folder_core.h"
+#include "engine/core/outbox_collection.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -40,8 +40,8 @@ size_t TraceReader::ReadPartition(int partition, size_t max, See see) {
     {
       const Call call;
       const size_t wanted = std::min(max - read, kRecordsPerTurn);
-      behind =
-          folder_.core().CopyTrace(static_cast<size_t>(partition), wanted, next, lost_, records);
+      behind = folder_.collection().CopyTrace(static_cast<size_t>(partition), wanted, next, lost_,
+                                              records);
     }
     if (records.empty()) break;
     if (first) max = static_cast<size_t>(std::min<uint64_t>(max, records.size() + behind));
@@ -52,6 +52,6 @@ size_t TraceReader::ReadPartition(int partition, size_t max, See see) {
   return read;
 }
 
-std::string_view TraceReader::collection() const noexcept { return folder_.core().name(); }
+std::string_view TraceReader::collection() const noexcept { return folder_.name(); }
 
 }  // namespace pleat::inline v0_1

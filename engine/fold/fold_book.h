@@ -147,7 +147,7 @@ class FoldBook final : public OutboxBook, public KeyedBookDefaults {
   }
 
   // From now on these options hold, as docs/semantics.md says. `options` holds this partition's share
-  // of the limits, and differs only where FolderCore::SetOptions() lets it. O(1) if only limits and
+  // of the limits, and differs only where AnyFolder::SetOptions() lets it. O(1) if only limits and
   // leases change; else O(groups and emissions that wait).
   void SetOptions(const FolderOptions& options, const Instant& at);
 
