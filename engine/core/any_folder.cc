@@ -98,12 +98,9 @@ class FolderCore final : public KeyedCollection<FoldBook> {
                                       listeners(partition));
   }
   void BeginClosing(EngineTime now, LeaseTime leases) override {
-    ChangeEachBook(now, leases,
-                   [](FoldBook& book, int, const Instant& at) { book.BeginClosing(at); });
+    DoInEach<FoldBook>(now, leases, engine().timeline().TakePositions(1),
+                       [](FoldBook& book, int, const Instant& at) { book.BeginClosing(at); });
   }
-  template <class Change>
-  void ChangeEachBook(EngineTime now, LeaseTime leases,
-                      const Change& change) ABSL_NO_THREAD_SAFETY_ANALYSIS;
   void ChangeBooks(const FolderOptions& options);
   size_t ShareOfGroups(const FolderOptions& options, size_t groups, size_t bytes_each,
                        int partition) const;
@@ -179,11 +176,9 @@ ControlOutcome FolderCore::Control(std::string_view key, std::optional<EngineTim
     EngineTime now = timeline.now();
     if (at && !timeline.Observe(Clamp(*at), now)) return ControlOutcome::kFuture;
     if (home.book == nullptr) return closed() ? ControlOutcome::kClosed : ControlOutcome::kNoGroup;
-    const bool found = home.partition->Do(
-        home.partition->CopyFirst(), *home.book, now, timeline.lease_now(),
-        timeline.TakePositions(1), [&](const Instant& instant) {
-          return (Typed(home.book)->*change)(key, HashOf(packed), arguments..., instant);
-        });
+    const bool found = Do(home, now, [&](const Instant& instant) {
+      return (Typed(home.book)->*change)(key, HashOf(packed), arguments..., instant);
+    });
     return found ? ControlOutcome::kDone : ControlOutcome::kNoGroup;
   });
 }
@@ -198,16 +193,10 @@ bool FolderCore::Peek(std::string_view key, AnyFolder::Look look) {
 }
 
 bool FolderCore::Scan(ScanCursor& cursor, size_t max, AnyFolder::See see) {
-  for (size_t seen = 0; cursor.partition < engine().partition_count(); ++cursor.partition) {
-    Home& home = this->home(static_cast<size_t>(cursor.partition));
-    LongLockGuard guard(home.partition->lock());
-    const FoldBook* const book = Typed(home.book);
-    if (book != nullptr && !book->Scan(cursor.place, max, engine().timeline().now(), seen, see)) {
-      return true;
-    }
-    cursor.place = 0;
-  }
-  return false;
+  size_t seen = 0;
+  return ScanBooks(cursor, [&](const Home& home, uint32_t& place) {
+    return Typed(home.book)->Scan(place, max, engine().timeline().now(), seen, see);
+  });
 }
 
 void FolderCore::ScanInOrder(AnyFolder::See see) ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -227,21 +216,6 @@ void FolderCore::ScanInOrder(AnyFolder::See see) ABSL_NO_THREAD_SAFETY_ANALYSIS 
         Typed(home(place.partition).book)->ShowGroup(place.number, see);
       });
   HandOverRange(all);
-}
-
-// One operation for all partitions, all with one time and position: time must not move between one
-// partition and the next, or groups that an event closed at a later time than ours would lie ahead of
-// us. REQUIRES: all partitions are locked.
-template <class Change>
-void FolderCore::ChangeEachBook(EngineTime now, LeaseTime leases, const Change& change) {
-  const uint64_t position = engine().timeline().TakePositions(1);
-  for (size_t i = 0; i < home_count(); ++i) {
-    Home& home = this->home(i);
-    if (home.book == nullptr) continue;
-    home.partition->Do(
-        home.partition->CopyFirst(), *home.book, now, leases, position,
-        [&](const Instant& at) { change(*Typed(home.book), static_cast<int>(i), at); });
-  }
 }
 
 // --- Other options
@@ -269,11 +243,11 @@ void FolderCore::ChangeBooks(const FolderOptions& options) ABSL_NO_THREAD_SAFETY
   const PartitionRange all = Clip({});
   LockRange(all);
   options_ = options;
-  const Timeline& timeline = engine().timeline();
-  ChangeEachBook(timeline.now(), timeline.lease_now(),
-                 [&](FoldBook& book, int partition, const Instant& at) {
-                   book.SetOptions(OptionsFor(options, partition, engine().partition_count()), at);
-                 });
+  Timeline& timeline = engine().timeline();
+  const auto set = [&](FoldBook& book, int partition, const Instant& at) {
+    book.SetOptions(OptionsFor(options, partition, engine().partition_count()), at);
+  };
+  DoInEach<FoldBook>(timeline.now(), timeline.lease_now(), timeline.TakePositions(1), set);
   HandOverRange(all);
 }
 

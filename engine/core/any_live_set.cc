@@ -102,12 +102,10 @@ LiveSetControl LiveSetCore::Remove(std::string_view series, std::string_view id,
             if (options.at && !timeline.Observe(Clamp(*options.at), now)) {
               return LiveSetControl::kFuture;
             }
-            return home.partition->Do(
-                home.partition->CopyFirst(), book, now, timeline.lease_now(),
-                timeline.TakePositions(1), [&](const Instant& at) {
-                  const auto stamp = options.at ? std::optional(Clamp(*options.at)) : std::nullopt;
-                  return book.Remove(ref, id, stamp, options.only_if_not_newer, at);
-                });
+            return Do(home, now, [&](const Instant& at) {
+              const auto stamp = options.at ? std::optional(Clamp(*options.at)) : std::nullopt;
+              return book.Remove(ref, id, stamp, options.only_if_not_newer, at);
+            });
           });
 }
 

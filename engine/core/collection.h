@@ -19,6 +19,7 @@
 
 #include <absl/base/thread_annotations.h>
 #include <pleat/batch.h>
+#include <pleat/emission.h>
 #include <pleat/untyped/companion.h>
 
 #include "engine/base/book.h"
@@ -115,14 +116,33 @@ class Collection {
     return home.book;
   }
 
-  // Applies `change(at)` to the book at the present.
+  // Applies `change(at)` to the book at the present, or at `now`.
   template <class Change>
   auto Do(const Home& home, const Change& change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock()) {
+    return Do(home, engine_.timeline().now(), change);
+  }
+  template <class Change>
+  auto Do(const Home& home, EngineTime now, const Change& change)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock()) {
     const Partition::Copied copied = home.partition->CopyFirst();
     Timeline& timeline = engine_.timeline();
-    return home.partition->Do(copied, *home.book, timeline.now(), timeline.lease_now(),
+    return home.partition->Do(copied, *home.book, now, timeline.lease_now(),
                               timeline.TakePositions(1), change);
+  }
+  // Applies `change(book, partition, at)` to each book, all with one time and position. REQUIRES: all
+  // partitions are locked.
+  template <class BookT, class Change>
+  void DoInEach(EngineTime now, LeaseTime leases, uint64_t position,
+                const Change& change) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    for (size_t i = 0; i < homes_.size(); ++i) {
+      const Home& home = homes_[i];
+      if (home.book == nullptr) continue;
+      home.partition->Do(home.partition->CopyFirst(), *home.book, now, leases, position,
+                         [&](const Instant& at) {
+                           change(static_cast<BookT&>(*home.book), static_cast<int>(i), at);
+                         });
+    }
   }
 
   // A key that is too long is not worth hashing; any partition can count it.
@@ -145,6 +165,18 @@ class Collection {
       counts.push_back(each.book == nullptr ? 0 : get(static_cast<const BookT&>(*each.book)));
     }
     return counts;
+  }
+  // Calls `scan(home, place)` for the books from the cursor on, each under its lock, which moves
+  // `place` and returns whether that was all of the book. Returns whether there is more.
+  template <class Scan>
+  bool ScanBooks(ScanCursor& cursor, const Scan& scan) {
+    for (; cursor.partition < engine_.partition_count(); ++cursor.partition) {
+      const Home& home = homes_[static_cast<size_t>(cursor.partition)];
+      LongLockGuard guard(home.partition->lock());
+      if (home.book != nullptr && !scan(home, cursor.place)) return true;
+      cursor.place = 0;
+    }
+    return false;
   }
   // The sum of `count(book)` of all books, each at one instant.
   template <class BookT, class Count>

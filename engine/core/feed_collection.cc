@@ -61,15 +61,10 @@ absl::Status FeedCollection::CheckPayload(const PayloadOps& ops) {
 // --- Series
 
 bool FeedCollection::Scan(ScanCursor& cursor, size_t max, AnyFeed::SeeSeries see) {
-  for (size_t seen = 0; cursor.partition < engine().partition_count(); ++cursor.partition) {
-    const Home& home = this->home(static_cast<size_t>(cursor.partition));
-    LongLockGuard guard(home.partition->lock());
-    const FeedBook* const book = Feed(home.book);
-    if (book != nullptr && !book->Scan(cursor.place, max, TimeFor(kBeginningOfTime), seen, see))
-      return true;
-    cursor.place = 0;
-  }
-  return false;
+  size_t seen = 0;
+  return ScanBooks(cursor, [&](const Home& home, uint32_t& place) {
+    return Feed(home.book)->Scan(place, max, TimeFor(kBeginningOfTime), seen, see);
+  });
 }
 
 // One call on the engine, which sees one partition after the other: see(partition, name, count,

@@ -252,14 +252,9 @@ size_t OutboxCollection::Lease(size_t max, Duration visibility_timeout, Partitio
 
 // --- Closing
 
-void OutboxCollection::FinishClosing(EngineTime now,
-                                     LeaseTime leases) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  for (size_t i = 0; i < home_count(); ++i) {
-    const Home& home = this->home(i);
-    if (home.book == nullptr) continue;
-    home.partition->Do(home.partition->CopyFirst(), *home.book, now, leases, 0,
-                       [&](const Instant& at) { BookIn(home).FinishClosing(at); });
-  }
+void OutboxCollection::FinishClosing(EngineTime now, LeaseTime leases) {
+  DoInEach<OutboxBook>(now, leases, 0,
+                       [](OutboxBook& book, int, const Instant& at) { book.FinishClosing(at); });
 }
 
 void OutboxCollection::CloseAll() ABSL_NO_THREAD_SAFETY_ANALYSIS {
@@ -444,20 +439,14 @@ LeaseOutcome OutboxCollection::DropDeadLetter(const LeaseToken& token) {
 
 // Leases that have run out by now may have become letters.
 bool OutboxCollection::ScanDeadLetters(ScanCursor& cursor, size_t max, Outbox::SeeDead see) {
-  for (size_t seen = 0; cursor.partition < engine().partition_count(); ++cursor.partition) {
-    const Home& home = this->home(static_cast<size_t>(cursor.partition));
-    LongLockGuard guard(home.partition->lock());
-    if (home.book != nullptr) {
-      Do(home, [&](const Instant& at) {
-        Budget budget;
-        home.book->ExpireLeases(at, budget);
-      });
-      const Outbox& outbox = BookIn(home).outbox();
-      if (!outbox.ScanDeadLetters(cursor.place, max, seen, see)) return true;
-    }
-    cursor.place = 0;
-  }
-  return false;
+  size_t seen = 0;
+  return ScanBooks(cursor, [&](const Home& home, uint32_t& place) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    Do(home, [&](const Instant& at) {
+      Budget budget;
+      home.book->ExpireLeases(at, budget);
+    });
+    return BookIn(home).outbox().ScanDeadLetters(place, max, seen, see);
+  });
 }
 
 // --- Listeners and counts

@@ -188,13 +188,9 @@ AddOutcome RollupCore::Clear(std::string_view key, EngineTime at, std::string_vi
 void RollupCore::BeginClosing(EngineTime now, LeaseTime leases) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   const uint64_t position = engine().timeline().TakePositions(1);
   EngineTime floor = kBeginningOfTime;
-  for (size_t i = 0; i < home_count(); ++i) {
-    Home& home = this->home(i);
-    if (home.book == nullptr) continue;
-    home.partition->Do(
-        home.partition->CopyFirst(), *home.book, now, leases, 0,
-        [&](const Instant& at) { floor = std::max(floor, Typed(home.book)->LastOpenEnd(at)); });
-  }
+  DoInEach<RollupBook>(now, leases, 0, [&](RollupBook& book, int, const Instant& at) {
+    floor = std::max(floor, book.LastOpenEnd(at));
+  });
   for (size_t i = 0; floor > kBeginningOfTime && i < home_count(); ++i) {
     Home& home = this->home(i);
     RollupBook* const book = Typed(BookFor(home));
