@@ -47,7 +47,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <set>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -60,6 +59,7 @@
 #include "engine/base/prefetch.h"
 #include "engine/table/deadlines.h"
 #include "engine/table/key_index.h"
+#include "engine/table/number_set.h"
 #include "engine/table/slab.h"
 
 namespace pleat::inline v0_1 {
@@ -542,16 +542,16 @@ template <TableEntries Entries, class Cold, int kIndexBits>
 void ExpiringTable<Entries, Cold, kIndexBits>::CheckWhole() const {
   index_.CheckWhole(HashesOf());
   deadlines_.CheckWhole();
-  std::set<uint32_t> direct;
-  std::set<uint32_t> calls;     // entries
-  std::set<uint32_t> counting;  // entries
+  NumberSet direct;
+  NumberSet calls;     // entries
+  NumberSet counting;  // entries
   size_t tickets = 0;
   size_t stale = 0;
   deadlines_.ForEachReference([&](uint32_t reference, EngineTime from) {
     if constexpr (kCalls) {
       if (IsCall(reference)) {
         const uint32_t called = reference & ~kMarkBit;
-        PLEAT_CHECK(slab_.Knows(called) && calls.insert(called).second);
+        PLEAT_CHECK(slab_.Knows(called) && calls.Insert(called));
         if (!cold(called).indexed) return void(++stale);
         PLEAT_CHECK(from <= entries_.CallOf(called));
         return;
@@ -560,12 +560,12 @@ void ExpiringTable<Entries, Cold, kIndexBits>::CheckWhole() const {
     if (IsTicket(reference)) {
       ++tickets;
     } else {
-      PLEAT_CHECK(slab_.Knows(reference) && direct.insert(reference).second);
+      PLEAT_CHECK(slab_.Knows(reference) && direct.Insert(reference));
     }
     if (!Counts(reference)) return void(++stale);
     const uint32_t number = NumberOf(reference);
     if constexpr (kMovesEarlier) PLEAT_CHECK(cold(number).reference == reference);
-    PLEAT_CHECK(cold(number).armed && counting.insert(number).second);
+    PLEAT_CHECK(cold(number).armed && counting.Insert(number));
     PLEAT_CHECK(from <= entries_.DueOf(number));
   });
   PLEAT_CHECK(stale == deadlines_.stale());
@@ -575,11 +575,11 @@ void ExpiringTable<Entries, Cold, kIndexBits>::CheckWhole() const {
   slab_.ForEach([&](uint32_t number) {
     const Cold& bits = cold(number);
     used += bits.taken || IsReferred(bits);
-    if constexpr (kCalls) PLEAT_CHECK(bits.called == calls.contains(number));
+    if constexpr (kCalls) PLEAT_CHECK(bits.called == calls.Contains(number));
     PLEAT_CHECK(bits.taken || (!bits.indexed && !bits.armed));
-    PLEAT_CHECK(bits.armed == counting.contains(number));
+    PLEAT_CHECK(bits.armed == counting.Contains(number));
     if constexpr (kMovesEarlier) PLEAT_CHECK(bits.armed == (bits.reference != kNone));
-    PLEAT_CHECK(bits.referred == direct.contains(number));
+    PLEAT_CHECK(bits.referred == direct.Contains(number));
     PLEAT_CHECK(!bits.armed || NextDue() <= entries_.DueOf(number));
     if (!bits.indexed) return;
     ++indexed;
