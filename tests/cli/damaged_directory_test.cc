@@ -17,6 +17,7 @@
 
 #include "tests/cli/run_pleat.h"
 #include "tests/support/seeds.h"
+#include "tests/support/share.h"
 
 namespace pleat::cli {
 namespace {
@@ -25,7 +26,8 @@ using testing::HasSubstr;
 
 uint64_t ChosenCount() {
   const char* const text = std::getenv("PLEAT_DAMAGED");
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : 12;
+  return text != nullptr ? std::strtoull(text, nullptr, 10)
+                         : ShareOf({.whole = 12, .usual = 6, .sanitized = 2});
 }
 
 std::string Events(int first, int last) {

@@ -10,8 +10,8 @@
 
 #include "tests/cli/run_pleat.h"
 #include "tests/model/plain_live_set_options.h"
-#include "tests/support/sanitized.h"
 #include "tests/support/seeds.h"
+#include "tests/support/share.h"
 
 namespace pleat::cli {
 namespace {
@@ -124,8 +124,8 @@ void ExpectSame(uint64_t seed, std::map<std::string, double>& seen) {
 
 TEST(RandomLiveSets, SayTheSameAsTheModel) {
   std::map<std::string, double> seen;
-  const bool all =
-      ForEachSeed(1000, kSanitized ? 30 : 200, [&](uint64_t seed) { ExpectSame(seed, seen); });
+  const bool all = ForEachSeed(1000, ShareOf({.whole = 200, .usual = 100, .sanitized = 15}),
+                               [&](uint64_t seed) { ExpectSame(seed, seen); });
   if (!all || kSanitized || HasFailure()) return;
   // All rounds must have come across everything, else they say less than they seem to.
   for (const auto& [name, value] : seen) EXPECT_GT(value, 0) << name;

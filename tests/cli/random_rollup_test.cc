@@ -10,8 +10,8 @@
 
 #include "tests/cli/run_pleat.h"
 #include "tests/model/plain_rollup_options.h"
-#include "tests/support/sanitized.h"
 #include "tests/support/seeds.h"
+#include "tests/support/share.h"
 
 namespace pleat::cli {
 namespace {
@@ -163,7 +163,7 @@ void ExpectSameRollup(uint64_t seed, std::map<std::string, double>& seen) {
 
 TEST(RandomRollups, SayTheSameAsTheModel) {
   std::map<std::string, double> seen;
-  const bool all = ForEachSeed(1000, kSanitized ? 30 : 300,
+  const bool all = ForEachSeed(1000, ShareOf({.whole = 300, .usual = 100, .sanitized = 15}),
                                [&](uint64_t seed) { ExpectSameRollup(seed, seen); });
   if (!all || kSanitized || HasFailure()) return;
   // All rounds must have come across everything, else they say less than they seem to.

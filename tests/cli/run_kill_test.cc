@@ -16,8 +16,8 @@
 #include <gtest/gtest.h>
 
 #include "tests/cli/run_pleat.h"
-#include "tests/support/sanitized.h"
 #include "tests/support/seeds.h"
+#include "tests/support/share.h"
 #include "tests/support/source_dir.h"
 #include "tests/support/traced_process.h"
 
@@ -70,7 +70,9 @@ const Job kJobs[] = {
 // Few where a run takes seconds.
 uint64_t ChosenKills(const Job& job) {
   const char* const text = std::getenv("PLEAT_RUN_KILLS");
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : (kSanitized || job.is_large) ? 1 : 5;
+  return text != nullptr ? std::strtoull(text, nullptr, 10)
+         : job.is_large  ? 1
+                         : ShareOf({.whole = 5, .usual = 3, .sanitized = 1});
 }
 
 class RunKill : public testing::TestWithParam<std::tuple<Job, int>> {};
@@ -94,7 +96,9 @@ Words WordsIn(const TemporaryDirectory& dir, const Job& job, int threads) {
 TEST_P(RunKill, TheSameCommandEndsWithTheSameBytes) {
   const auto& [job, threads] = GetParam();
   if (!std::filesystem::exists(job.input)) GTEST_SKIP() << job.input << " is not here";
-  if (kSanitized && job.is_large) GTEST_SKIP() << "takes minutes, and the small logs do all of it";
+  if (job.is_large && !IsWhole()) {
+    GTEST_SKIP() << "./dev check whole has it: takes long, and the small logs do all of it";
+  }
   TemporaryDirectory whole;
   const Finished never_killed = RunToEnd(WordsIn(whole, job, 1));
   ASSERT_EQ(never_killed.code, 0) << never_killed.err;

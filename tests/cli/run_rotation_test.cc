@@ -25,8 +25,8 @@
 
 #include "tests/cli/fixtures.h"
 #include "tests/cli/run_pleat.h"
-#include "tests/support/sanitized.h"
 #include "tests/support/seeds.h"
+#include "tests/support/share.h"
 
 namespace pleat::cli {
 namespace {
@@ -35,7 +35,8 @@ const std::string kMark = "\xef\xbb\xbf";
 
 uint64_t ChosenLogs() {
   const char* const text = std::getenv("PLEAT_ROTATIONS");
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : kSanitized ? 7 : 21;
+  return text != nullptr ? std::strtoull(text, nullptr, 10)
+                         : ShareOf({.whole = 21, .usual = 14, .sanitized = 7});
 }
 
 // The texts of a log in one format.

@@ -25,8 +25,8 @@
 
 #include "tests/cli/fixtures.h"
 #include "tests/cli/run_pleat.h"
-#include "tests/support/sanitized.h"
 #include "tests/support/seeds.h"
+#include "tests/support/share.h"
 #include "tests/support/traced_process.h"
 
 namespace pleat::cli {
@@ -354,7 +354,8 @@ class Episode {
 
 uint64_t ChosenTroubles() {
   const char* const text = std::getenv("PLEAT_RUN_TROUBLES");
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : kSanitized ? 10 : 60;
+  return text != nullptr ? std::strtoull(text, nullptr, 10)
+                         : ShareOf({.whole = 60, .usual = 20, .sanitized = 5});
 }
 
 // Episodes from seed 1 on, until so many troubles have come about.
@@ -398,7 +399,7 @@ TEST(RunTrouble, WhicheverCallFailsInARunThatGoesOnItIsSaidOrNotSeen) {
                   .runs = {{.bytes = log.Lines(300)}, {.bytes = log.Lines(300)}},
                   .flushes = true};
   const Outputs expected = UntroubledRuns(plan).back();
-  constexpr uint64_t kStep = kSanitized ? 10 : 1;
+  const uint64_t step = ShareOf({.whole = 1, .usual = 3, .sanitized = 25});
   Tally tally;
   for (Trouble trouble{.kind = Trouble::Kind::kError, .call = 1, .error = EIO}; !HasFailure();) {
     Site site(plan);
@@ -417,9 +418,9 @@ TEST(RunTrouble, WhicheverCallFailsInARunThatGoesOnItIsSaidOrNotSeen) {
       ASSERT_EQ(run({}).code, 0) << Content(site.errors());
     }
     Compare(site.Read(), expected, tally);
-    trouble.call = end.failed_at + kStep;
+    trouble.call = end.failed_at + step;
   }
-  EXPECT_GT(tally.faults * kStep, 100u);
+  EXPECT_GT(tally.faults * step, 100u);
   std::cout << tally.faults << " calls that fail\n";
 }
 

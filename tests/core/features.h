@@ -142,6 +142,7 @@ class Features : public testing::Test {
 
   TickRules rules_;
   Popped popped_of_model_;
+  size_t compared_ = 0;  // sides with many groups
 };
 
 // kT0 is 0; whole seconds as such, others as "9999999us"; the time of an engine whose time has not

@@ -14,6 +14,7 @@
 #include "engine/fold/fold_book.h"
 #include "engine/partition/partition.h"
 #include "tests/support/seeds.h"
+#include "tests/support/share.h"
 
 namespace pleat {
 namespace {
@@ -245,7 +246,7 @@ std::vector<SavedOptions> AllOptions() {
 class SavingBook : public testing::TestWithParam<SavedOptions> {};
 
 TEST_P(SavingBook, HasTheBytesOfTheMomentAtWhichItBegan) {
-  ForEachSeed(1, 8, [](uint64_t seed) {
+  ForEachSeed(1, ShareOf({.whole = 8, .usual = 4, .sanitized = 1}), [](uint64_t seed) {
     std::mt19937_64 random(seed);
     DrawnBook book(GetParam(), seed);
     DrawnBook twin(GetParam(), seed);

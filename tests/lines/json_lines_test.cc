@@ -13,6 +13,7 @@
 #include "tests/lines/json_harness.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/seeds.h"
+#include "tests/support/share.h"
 
 namespace pleat {
 namespace {
@@ -284,7 +285,8 @@ FoldSpec DrawSpec(TextMaker& make) {
 TEST(JsonLines, FoldAsTheyDoOneByOne) {
   uint64_t refused = 0;
   uint64_t emitted = 0;
-  const bool all = ForEachSeed(1, kSanitized ? 60 : 600, [&](uint64_t seed) {
+  const uint64_t seeds = ShareOf({.whole = 600, .usual = 600, .sanitized = 30});
+  const bool all = ForEachSeed(1, seeds, [&](uint64_t seed) {
     TextMaker make(seed);
     const FoldSpec spec = DrawSpec(make);
     const std::string text = make.Text(1 + make.Below(make.Chance(10) ? 3000 : 200));

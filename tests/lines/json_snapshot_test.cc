@@ -17,6 +17,7 @@
 #include "tests/lines/real_logs.h"
 #include "tests/support/bytes.h"
 #include "tests/support/seeds.h"
+#include "tests/support/share.h"
 #include "tests/support/show.h"
 
 namespace pleat::inline v0_1 {
@@ -132,7 +133,8 @@ std::string DrawnText(DrawnEvents& events, int64_t& time) {
 }
 
 TEST(JsonSnapshot, ARestartAtAnyTimeChangesNoByte) {
-  ForEachSeed(1, 60, [&](uint64_t seed) {
+  const uint64_t seeds = ShareOf({.whole = 60, .usual = 24, .sanitized = 8});
+  ForEachSeed(1, seeds, [&](uint64_t seed) {
     DrawnEvents events(seed);
     const std::string options = kSpecs[seed % std::size(kSpecs)];
     const FoldSpec spec = SpecOf("--key k --quiet 25ms " + options + " " + EveryReducer());

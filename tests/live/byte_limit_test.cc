@@ -12,13 +12,14 @@
 
 #include "tests/live/fixture.h"
 #include "tests/support/seeds.h"
+#include "tests/support/share.h"
 
 namespace pleat::inline v0_1 {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr uint64_t kEpisodes = 100;
+constexpr Shares kEpisodes = {.whole = 100, .usual = 50, .sanitized = 15};
 constexpr int kEventsPerEpisode = 300;
 
 class LiveSetBytes : public LiveSetTest {
@@ -78,7 +79,7 @@ class LiveSetBytes : public LiveSetTest {
 };
 
 TEST_F(LiveSetBytes, NeverExceedTheirLimit) {
-  if (!ForEachSeed(1, kEpisodes, [&](uint64_t seed) { RunEpisode(seed); })) return;
+  if (!ForEachSeed(1, ShareOf(kEpisodes), [&](uint64_t seed) { RunEpisode(seed); })) return;
   EXPECT_GT(refused_, 0u);
   EXPECT_GT(dropped_, 0u);
 }

@@ -2,8 +2,8 @@
 // luck, this meets for certain, as long as it is short. After every step all that both sides show
 // must agree, and once more at the end of time.
 //
-//   PLEAT_EXHAUSTIVE_LENGTH=7   sequences of this length; 6 by default, and each step more takes as
-//                               many times longer as there are steps
+//   PLEAT_EXHAUSTIVE_LENGTH=7   sequences of this length; 5 by default, 6 with PLEAT_WHOLE, and
+//                               each step more takes as many times longer as there are steps
 //
 // A kind of sequences says what its steps and its two sides are:
 //
@@ -34,7 +34,7 @@
 #include <gtest/gtest.h>
 #include <pleat/engine.h>
 
-#include "tests/support/sanitized.h"
+#include "tests/support/share.h"
 
 namespace pleat::inline v0_1 {
 
@@ -130,7 +130,8 @@ inline EngineOptions OneSmallEngine(Axis axis) {
 
 inline size_t SequenceLength() {
   const char* const text = std::getenv("PLEAT_EXHAUSTIVE_LENGTH");
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : kSanitized ? 4 : 6;
+  return text != nullptr ? std::strtoull(text, nullptr, 10)
+                         : ShareOf({.whole = 6, .usual = 5, .sanitized = 4});
 }
 
 template <class Kind>

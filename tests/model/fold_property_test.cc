@@ -8,12 +8,12 @@
 
 #include "tests/model/chosen_episodes.h"
 #include "tests/model/episode.h"
-#include "tests/support/sanitized.h"
+#include "tests/support/share.h"
 
 namespace pleat::inline v0_1 {
 namespace {
 
-constexpr uint64_t kOpsDefault = kSanitized ? 200'000 : 4'000'000;
+constexpr Shares kOps = {.whole = 4'000'000, .usual = 1'000'000, .sanitized = 100'000};
 constexpr size_t kOpsPerEpisode = 1'000;
 constexpr uint64_t kInstances = 8;  // two axes, four partition counts
 
@@ -21,7 +21,7 @@ class FoldModelProperty : public testing::TestWithParam<AxisAndPartitions> {};
 
 TEST_P(FoldModelProperty, EngineAgreesInEverything) {
   const auto [axis, partitions] = GetParam();
-  const auto episodes = ChosenEpisodes::For(kOpsDefault, kInstances, kOpsPerEpisode);
+  const auto episodes = ChosenEpisodes::For(ShareOf(kOps), kInstances, kOpsPerEpisode);
   Seen seen;
   episodes.RunAll(GetParam(), [&](Choices& choices) {
     return TryEpisode(choices, axis, partitions, kOpsPerEpisode, seen);

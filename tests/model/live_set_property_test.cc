@@ -9,12 +9,12 @@
 
 #include "tests/model/chosen_episodes.h"
 #include "tests/model/live_set_episode.h"
-#include "tests/support/sanitized.h"
+#include "tests/support/share.h"
 
 namespace pleat::inline v0_1 {
 namespace {
 
-constexpr uint64_t kOpsDefault = kSanitized ? 40'000 : 400'000;
+constexpr Shares kOps = {.whole = 400'000, .usual = 75'000, .sanitized = 20'000};
 constexpr size_t kOpsPerEpisode = 200;
 constexpr uint64_t kInstances = 6;  // two axes, three partition counts
 
@@ -22,14 +22,14 @@ class LiveSetModelProperty : public testing::TestWithParam<AxisAndPartitions> {}
 
 TEST_P(LiveSetModelProperty, EngineAgreesInEverything) {
   const auto [axis, partitions] = GetParam();
-  const auto episodes = ChosenEpisodes::For(kOpsDefault, kInstances, kOpsPerEpisode);
+  const auto episodes = ChosenEpisodes::For(ShareOf(kOps), kInstances, kOpsPerEpisode);
   LiveSetSeen seen;
   episodes.RunAll(GetParam(), [&](Choices& choices) {
     return TryLiveSetEpisode(choices, axis, partitions, kOpsPerEpisode, seen);
   });
   std::cout << episodes.count << " episodes with " << seen.restarts << " restarts, behind which "
             << seen.resyncs << " readers of changes had to start over\n";
-  if (HasFatalFailure() || episodes.count < 100) return;  // too few to see everything
+  if (HasFatalFailure() || episodes.count < 50) return;  // too few to see everything
   // Limits are modelled for one partition only, where nothing is elsewhere; nothing is called from
   // inside a function of the caller's.
   EXPECT_EQ(seen.outcomes.size(), kLiveSetOutcomes - 3);

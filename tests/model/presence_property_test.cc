@@ -9,12 +9,12 @@
 #include "tests/model/chosen_episodes.h"
 #include "tests/model/presence_episode.h"
 #include "tests/model/presence_words.h"
-#include "tests/support/sanitized.h"
+#include "tests/support/share.h"
 
 namespace pleat::inline v0_1 {
 namespace {
 
-constexpr uint64_t kPresenceOps = kSanitized ? 20'000 : 100'000;
+constexpr Shares kPresenceOps = {.whole = 100'000, .usual = 50'000, .sanitized = 15'000};
 constexpr size_t kOpsPerPresenceEpisode = 150;
 constexpr uint64_t kPresenceInstances = 6;  // two axes, three partition counts
 
@@ -23,14 +23,14 @@ class PresenceModelProperty : public testing::TestWithParam<AxisAndPartitions> {
 TEST_P(PresenceModelProperty, EngineAgreesInEverything) {
   const auto [axis, partitions] = GetParam();
   const auto episodes =
-      ChosenEpisodes::For(kPresenceOps, kPresenceInstances, kOpsPerPresenceEpisode);
+      ChosenEpisodes::For(ShareOf(kPresenceOps), kPresenceInstances, kOpsPerPresenceEpisode);
   PresenceSeen seen;
   episodes.RunAll(GetParam(), [&](Choices& choices) {
     return TryPresenceEpisode(choices, axis, partitions, kOpsPerPresenceEpisode, seen);
   });
   std::cout << episodes.count << " episodes with " << seen.restarts << " restarts, behind which "
             << seen.resyncs << " watchers had to start over\n";
-  if (HasFatalFailure() || episodes.count < 100) return;  // too few to see everything
+  if (HasFatalFailure() || episodes.count < 50) return;  // too few to see everything
   // Nothing is called from inside a function of the caller's.
   EXPECT_EQ(seen.outcomes.size(), kPresenceOutcomes - 1);
   EXPECT_EQ(seen.causes.size(), 5u);

@@ -17,7 +17,7 @@
 #include <pleat/json.h>
 
 #include "tests/model/ndjson_model.h"
-#include "tests/support/sanitized.h"
+#include "tests/support/share.h"
 #include "tests/support/show.h"
 
 namespace pleat::inline v0_1 {
@@ -461,7 +461,7 @@ class Seen {
 };
 
 TEST(RandomLines, FoldToTheSameBytesAsInTheModel) {
-  const int rounds = kSanitized ? 200 : 2000;
+  const int rounds = static_cast<int>(ShareOf({.whole = 2000, .usual = 1000, .sanitized = 100}));
   const char* const only = std::getenv("PLEAT_SEED");
   Seen seen;
   for (int round = 0; round < (only != nullptr ? 1 : rounds); ++round) {

@@ -9,12 +9,12 @@
 
 #include "tests/model/chosen_episodes.h"
 #include "tests/model/rollup_episode.h"
-#include "tests/support/sanitized.h"
+#include "tests/support/share.h"
 
 namespace pleat::inline v0_1 {
 namespace {
 
-constexpr uint64_t kOpsDefault = kSanitized ? 40'000 : 400'000;
+constexpr Shares kOps = {.whole = 400'000, .usual = 150'000, .sanitized = 30'000};
 constexpr size_t kOpsPerEpisode = 150;
 constexpr uint64_t kInstances = 6;  // two axes, three partition counts
 
@@ -22,7 +22,7 @@ class RollupModelProperty : public testing::TestWithParam<AxisAndPartitions> {};
 
 TEST_P(RollupModelProperty, EngineAgreesInEverything) {
   const auto [axis, partitions] = GetParam();
-  const auto episodes = ChosenEpisodes::For(kOpsDefault, kInstances, kOpsPerEpisode);
+  const auto episodes = ChosenEpisodes::For(ShareOf(kOps), kInstances, kOpsPerEpisode);
   RollupSeen seen;
   episodes.RunAll(GetParam(), [&](Choices& choices) {
     return TryRollupEpisode(choices, axis, partitions, kOpsPerEpisode, seen);
@@ -39,7 +39,7 @@ TEST_P(RollupModelProperty, EngineAgreesInEverything) {
 
 TEST_P(RollupModelProperty, SameInputGivesTheSameBytes) {
   const auto [axis, partitions] = GetParam();
-  ChosenEpisodes::For(kOpsDefault / 2, kInstances, kOpsPerEpisode)
+  ChosenEpisodes::For(ShareOf(kOps) / 2, kInstances, kOpsPerEpisode)
       .RunAll(GetParam(), [&](Choices& choices) {
         return TryRollupReplay(choices, axis, partitions, kOpsPerEpisode);
       });

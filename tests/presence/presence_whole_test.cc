@@ -15,6 +15,7 @@
 #include <pleat/presence.h>
 
 #include "tests/support/seeds.h"
+#include "tests/support/share.h"
 #include "tests/support/start.h"
 
 namespace pleat::inline v0_1 {
@@ -22,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr uint64_t kEpisodes = 60;
+constexpr Shares kEpisodes = {.whole = 60, .usual = 60, .sanitized = 15};
 constexpr int kCalls = 400;
 
 // One presence, and a watcher who has seen it from the beginning.
@@ -208,7 +209,7 @@ class PresenceWhole : public testing::Test {
 };
 
 TEST_F(PresenceWhole, ChangesTellTheWholeStoryForAnyNumberOfPartitions) {
-  if (!ForEachSeed(1, kEpisodes, [&](uint64_t seed) { RunEpisode(seed); })) return;
+  if (!ForEachSeed(1, ShareOf(kEpisodes), [&](uint64_t seed) { RunEpisode(seed); })) return;
   EXPECT_EQ(outcomes_.size(), 12u);  // all but limits, future and the end
 }
 

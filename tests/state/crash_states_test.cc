@@ -43,7 +43,7 @@
 
 #include "tests/state/crash_life.h"
 #include "tests/support/faulty_storage.h"
-#include "tests/support/sanitized.h"
+#include "tests/support/share.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -56,10 +56,13 @@ constexpr std::array<std::string_view, 2> kLivesBefore = {"", "bwtlsbwtl"};
 
 // How many power losses are visited of each cut.
 struct Effort {
-  uint64_t at_call = kSanitized ? 2 : 64;
-  uint64_t within_write = kSanitized ? 0 : 3;    // besides each length that a write may end with
-  uint64_t second_crash = kSanitized ? 97 : 61;  // every so many states are cut again
-  uint64_t stride = 2;    // every so many lengths of a write, in lives of the most operations
+  uint64_t at_call = ShareOf({.whole = 64, .usual = 32, .sanitized = 2});
+  // Besides each length that a write may end with.
+  uint64_t within_write = ShareOf({.whole = 3, .usual = 2, .sanitized = 0});
+  // Every so many states are cut again.
+  uint64_t second_crash = ShareOf({.whole = 61, .usual = 61, .sanitized = 97});
+  // Every so many lengths of a write, in lives of the most operations.
+  uint64_t stride = ShareOf({.whole = 2, .usual = 8, .sanitized = 4});
   size_t operations = 3;  // of the longest life
   size_t part = 0;        // of so many `parts` of the lives
   size_t parts = 1;
@@ -328,8 +331,8 @@ TEST(CrashStates, LoseNothingThatASnapshotHasAndCountEachEventOnce) {
   }
   std::cout << "states " << visited << " of " << all << " after one crash and more after two, in "
             << stories << " lives of up to " << effort.operations << " operations\n";
-  if (!kSanitized && effort.parts == 1 && !testing::Test::HasFailure()) {
-    EXPECT_GE(visited, 100'000u);
+  if (effort.parts == 1 && !testing::Test::HasFailure()) {
+    EXPECT_GE(visited, ShareOf({.whole = 100'000, .usual = 20'000, .sanitized = 1}));
   }
 }
 

@@ -20,8 +20,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/sanitized.h"
 #include "tests/support/seeds.h"
+#include "tests/support/share.h"
 #include "tests/support/subprocess.h"
 #include "tests/support/temporary_directory.h"
 
@@ -34,7 +34,8 @@ std::string Program() {
 
 uint64_t ChosenKills() {
   const char* const text = std::getenv("PLEAT_KILLS");
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : kSanitized ? 50 : 500;
+  return text != nullptr ? std::strtoull(text, nullptr, 10)
+                         : ShareOf({.whole = 500, .usual = 150, .sanitized = 25});
 }
 
 // What the processes have told, all of them.

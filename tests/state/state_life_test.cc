@@ -17,7 +17,7 @@
 #include "tests/state/failing_system.h"
 #include "tests/state/troubled_life.h"
 #include "tests/support/faulty_storage.h"
-#include "tests/support/sanitized.h"
+#include "tests/support/share.h"
 #include "tests/support/temporary_directory.h"
 
 namespace pleat::inline v0_1 {
@@ -25,7 +25,12 @@ namespace {
 
 constexpr int kShortWrite = -1;
 constexpr int kSystemErrors[] = {EIO, ENOSPC, EDQUOT, EINTR, kShortWrite, EROFS, EMFILE, EACCES};
-constexpr size_t kEveryPlace = kSanitized ? 11 : 1;  // of the life, so many calls apart
+
+// Of all troubles of all places one in so many. Each place has some of them, and each trouble some places.
+bool IsDrawn(size_t place, size_t trouble) {
+  static const size_t one_in = ShareOf({.whole = 1, .usual = 4, .sanitized = 11});
+  return (place + trouble) % one_in == 0;
+}
 
 // Whether a trouble that lasts, and that shows as `error`, is one of such calls.
 bool Lasts(int error, const SystemCall& call) {
@@ -105,9 +110,11 @@ TEST(StateLife, EachErrorOfEachCallOfTheSystemLosesNothing) {
   ASSERT_EQ(none.Run(), 0u);
   size_t lives = 0;
   size_t told = 0;
-  for (size_t place = 0; place < none.calls().size(); place += kEveryPlace) {
+  for (size_t place = 0; place < none.calls().size(); ++place) {
+    size_t trouble = 0;
     for (const int error : kSystemErrors) {
       for (const bool lasts : {false, true}) {
+        if (!IsDrawn(place, trouble++)) continue;
         SCOPED_TRACE(std::string(none.calls()[place]) + ", call " + std::to_string(place) + ": " +
                      WordOf(error) + (lasts ? " from then on" : ""));
         const size_t now = SystemTrouble(error, lasts, place).Run();
@@ -151,10 +158,12 @@ TEST(StateLife, EachErrorOfEachCallOfTheStorageLosesNothing) {
     ++lives;
     told += life.told();
   };
-  for (size_t call = 0; call < whole.calls(); call += kEveryPlace) {
+  for (size_t call = 0; call < whole.calls(); ++call) {
+    size_t trouble = 0;
     const StorageCall& cut = whole.log()[call];
     for (const int error : {EIO, ENOSPC, EDQUOT, EROFS, EMFILE, EACCES}) {
       for (const bool for_good : {false, true}) {
+        if (!IsDrawn(call, trouble++)) continue;
         StorageFault fault{.call = call, .error = error, .for_good = for_good};
         live(fault);
         fault.done = cut.changes();

@@ -10,13 +10,15 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/share.h"
+
 namespace pleat {
 namespace {
 
 using namespace std::chrono_literals;
 
 TEST(ExpiringMap, AgreesWithAMapWithExpiries) {
-  for (uint64_t seed = 1; seed <= 5; ++seed) {
+  for (uint64_t seed = 1; seed <= ShareOf({.whole = 5, .usual = 5, .sanitized = 2}); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::mt19937_64 random(seed);
     PagePool pool;
@@ -83,7 +85,7 @@ bool Loads(std::string_view bytes, PagePool& pool) {
 }
 
 TEST(ExpiringMap, GoesOnAfterItWasSavedAndLoaded) {
-  for (uint64_t seed = 1; seed <= 5; ++seed) {
+  for (uint64_t seed = 1; seed <= ShareOf({.whole = 5, .usual = 5, .sanitized = 2}); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::mt19937_64 random(seed);
     PagePool pool;
@@ -129,7 +131,7 @@ TEST(ExpiringMap, GoesOnAfterItWasSavedAndLoaded) {
 
 // Twins get the same calls; one of them is saved at the cut, the other while the calls go on.
 TEST(ExpiringMap, IsSavedAsItWasAtTheCutWhileItChanges) {
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
+  for (uint64_t seed = 1; seed <= ShareOf({.whole = 20, .usual = 20, .sanitized = 3}); ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::mt19937_64 random(seed);
     PagePool pool;

@@ -15,6 +15,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/share.h"
+
 namespace pleat {
 namespace {
 
@@ -364,8 +366,8 @@ class Episode {
         reach_(4 * std::min<Duration>(usual_life, 1h)),
         owner_(usual_life, run_most) {}
 
-  void Run(int steps) {
-    for (int i = 0; i < steps && !testing::Test::HasFatalFailure(); ++i) {
+  void Run(uint64_t steps) {
+    for (uint64_t i = 0; i < steps && !testing::Test::HasFatalFailure(); ++i) {
       Step();
       if (i % 8 == 0) owner_.table.CheckWhole();
     }
@@ -548,12 +550,13 @@ class Episode {
 };
 
 TYPED_TEST(ExpiringTableFixture, AgreesWithAMapOfTheSameEntries) {
+  const uint64_t steps = ShareOf({.whole = 10'000, .usual = 10'000, .sanitized = 1'500});
   for (const Duration usual_life :
        std::vector<Duration>{1us, 100us, 4096us, 65'537us, 1s, 5min, kForever}) {
     for (uint64_t seed = 1; seed <= 5; ++seed) {
       SCOPED_TRACE(testing::Message() << "usual life " << usual_life.count() << ", seed " << seed);
       const size_t run_most = seed <= 2 ? Deadlines::kRunMost : 28 + 10 * (seed - 3);
-      Episode<TypeParam>(seed, usual_life, run_most).Run(10'000);
+      Episode<TypeParam>(seed, usual_life, run_most).Run(steps);
       if (testing::Test::HasFatalFailure()) return;
     }
   }
