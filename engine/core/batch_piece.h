@@ -331,7 +331,7 @@ class BatchPiece {
   const size_t size_;
   const LeaseTime leases_;
   Outcome* const outcomes_;
-  std::array<size_t, Book::kOutcomes> counts_{};  // by Outcome
+  std::array<size_t, Book::Counts::kOutcomes> counts_{};  // by Outcome
   EngineTime time_;  // where the events carry the engine's time, as far as they were folded
   uint64_t first_position_ = 0;
   bool any_long_key_ = false;

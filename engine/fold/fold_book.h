@@ -62,14 +62,11 @@
 
 namespace pleat::inline v0_1 {
 
-class FoldBook final : public OutboxBook, public KeyedBookDefaults {
+class FoldBook final : public OutboxBook,
+                       public KeyedBookDefaults<FoldCounts, FoldOutcome::kFolded> {
  public:
-  using Outcome = FoldOutcome;
-  using Counts = FoldCounts;
   using Guess = GroupTable::Guess;
   using Entry = GroupTable::Entry;
-  static constexpr size_t kOutcomes = kFoldOutcomes;
-  static constexpr Outcome kPlain = FoldOutcome::kFolded;
 
   // The parts that all books of a folder share. They outlive the book.
   struct Setting {

@@ -43,12 +43,9 @@ namespace pleat::inline v0_1 {
 
 struct Statistic;
 
-class LiveSetBook final : public FeedBook, public KeyedBookDefaults {
+class LiveSetBook final : public FeedBook,
+                          public KeyedBookDefaults<LiveSetCounts, LiveSetOutcome::kRefreshed> {
  public:
-  using Outcome = LiveSetOutcome;
-  using Counts = LiveSetCounts;
-  static constexpr size_t kOutcomes = kLiveSetOutcomes;
-  static constexpr Outcome kPlain = LiveSetOutcome::kRefreshed;
   static constexpr bool kPlainTakesPosition = true;
   static constexpr bool kPrefetchesRest = true;
   static constexpr bool kKeysRepeat = true;

@@ -62,14 +62,11 @@ namespace pleat::inline v0_1 {
 
 struct Statistic;
 
-class RollupBook final : public PlainOutboxBook, public KeyedBookDefaults {
+class RollupBook final : public PlainOutboxBook,
+                         public KeyedBookDefaults<RollupCounts, AddOutcome::kAdded> {
  public:
-  using Outcome = AddOutcome;
-  using Counts = RollupCounts;
   using Guess = RollupAdmission::Guess;
   using Entry = RollupAdmission::Entry;
-  static constexpr size_t kOutcomes = kAddOutcomes;
-  static constexpr Outcome kPlain = AddOutcome::kAdded;
   static bool IsTooLong(const void* event) noexcept {
     return static_cast<const CounterEvent*>(event)->id.size() > kKeyBytesMax;
   }

@@ -12,8 +12,13 @@
 
 namespace pleat::inline v0_1 {
 
-// The answers of a book whose folds are plain and whose lines need no third step to be fetched.
+// What most books have alike. `Tally` is the OutcomeCounts of their events; `kOfPlain` is the outcome of
+// an event that FoldPlainly() took.
+template <class Tally, typename Tally::Outcome kOfPlain>
 struct KeyedBookDefaults {
+  using Counts = Tally;
+  using Outcome = Counts::Outcome;
+  static constexpr Outcome kPlain = kOfPlain;
   // Whether FoldPlainly() needs a position.
   static constexpr bool kPlainTakesPosition = false;
   // Whether PrefetchRest() helps short keys, too.
@@ -34,7 +39,8 @@ struct KeyedBookDefaults {
 
 template <class B>
 concept KeyedBook =
-    std::derived_from<B, Book> && std::derived_from<B, KeyedBookDefaults> &&
+    std::derived_from<B, Book> &&
+    std::derived_from<B, KeyedBookDefaults<typename B::Counts, B::kPlain>> &&
     // The answer to an event.
     std::is_enum_v<typename B::Outcome> &&
     requires {
@@ -45,11 +51,6 @@ concept KeyedBook =
       B::Outcome::kElsewhere;
       B::Outcome::kReplayed;
     } &&
-    // How many outcomes there are, and the one of an event that FoldPlainly() took.
-    std::same_as<decltype(B::kOutcomes), const size_t> &&
-    std::same_as<decltype(B::kPlain), const typename B::Outcome> &&
-    // Counts of outcomes.
-    requires(B::Counts& counts, B::Outcome outcome) { counts.Add(outcome, size_t{1}); } &&
     // An Entry is where an event goes: the entry of its key. A Guess is what a look ahead has found
     // of it so far, in three steps, each of which fetches for the next one.
     requires(const B& book, const EventRef& event, B::Guess& guess, const Newcomers& newcomers) {

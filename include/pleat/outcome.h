@@ -67,9 +67,12 @@ enum class ControlOutcome : uint8_t {
 };
 
 // How many events of a batch were answered with each outcome: counts[FoldOutcome::kLate].
-template <class Outcome, size_t kOutcomes>
+template <class Answer, size_t kAnswers>
 class OutcomeCounts {
  public:
+  using Outcome = Answer;
+  static constexpr size_t kOutcomes = kAnswers;
+
   constexpr size_t operator[](Outcome outcome) const noexcept {
     return counts_[static_cast<size_t>(outcome)];
   }

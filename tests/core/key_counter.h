@@ -20,13 +20,10 @@
 namespace pleat {
 
 // What one partition holds. The base brings the emissions and their leases.
-class KeyCountBook final : public PlainOutboxBook, public KeyedBookDefaults {
+class KeyCountBook final : public PlainOutboxBook,
+                           public KeyedBookDefaults<FoldCounts, FoldOutcome::kFolded> {
  public:
-  using Outcome = FoldOutcome;
-  using Counts = FoldCounts;
   using Entry = uint32_t;  // its number in the table
-  static constexpr size_t kOutcomes = kFoldOutcomes;
-  static constexpr Outcome kPlain = FoldOutcome::kFolded;
 
   KeyCountBook(PagePool& pool, const OutboxOptions& options, int partition, Duration every,
                const HashKey& hash_key, const Outbox::Listeners& listeners)
@@ -48,8 +45,7 @@ class KeyCountBook final : public PlainOutboxBook, public KeyedBookDefaults {
   }
   FoldOutcome FoldSlowly(const EventRef& event, Entry number, const Instant& at) {
     if (number != table_.kNone) table_.Unindex(number);  // it is due: time hands it out
-    const Duration rest = every_ - at.now.time_since_epoch() % every_;
-    const EngineTime due = SaturatingAdd(at.now, rest);
+    const EngineTime due = SaturatingAdd(at.now, every_ - at.now.time_since_epoch() % every_);
     number = New({1, due, at.position, event.key, static_cast<uint32_t>(event.hash)});
     table_.Index(event.hash, number);
     table_.Arm(number);
@@ -70,18 +66,14 @@ class KeyCountBook final : public PlainOutboxBook, public KeyedBookDefaults {
   }
   EngineTime NextDue() const noexcept override { return table_.NextDue(); }
   Ledger ledger() const noexcept override { return outbox_.AddedTo(ledger_); }
-  void CheckWhole() const override {
-    table_.CheckWhole();
-    outbox_.CheckWhole();
-  }
+  void CheckWhole() const override { table_.CheckWhole(), outbox_.CheckWhole(); }
   // A snapshot has the keys whose windows are open, and then the emissions, in steps.
   bool BeginSave(FieldWriter& out) override {
     ledger_.Stored(out);
     out.PutNumber(ledger_.open);
     table_.ForEach([&](Entry number) {
       if (!table_.cold(number).armed) return;  // an emission
-      SaveEntry(out, number);
-      out(bool{table_.cold(number).indexed});
+      SaveEntry(out, number), out(bool{table_.cold(number).indexed});
     });
     outbox_.BeginSave(out);
     return true;
@@ -98,8 +90,7 @@ class KeyCountBook final : public PlainOutboxBook, public KeyedBookDefaults {
       if (indexed) table_.Index(event.hash, number);
       table_.Arm(number);
     }
-    if (in.ok()) outbox_.Load(in, at);
-    if (in.ok()) in.Expect(ledger().Balances());
+    if (in.ok()) outbox_.Load(in, at), in.Expect(ledger().Balances());
   }
 
  private:
@@ -141,10 +132,7 @@ class KeyCountBook final : public PlainOutboxBook, public KeyedBookDefaults {
     shown.id = {outbox_.partition(), ready.generation};
     return shown;
   }
-  void FreeGiven(Entry number) noexcept override {
-    keys_.Release(At(number).key);
-    table_.Free(number);
-  }
+  void FreeGiven(Entry n) noexcept override { keys_.Release(At(n).key), table_.Free(n); }
   void SaveEntry(FieldWriter& out, Entry number) const override {
     out.PutBytes(At(number).key.view());
     out(At(number).count, At(number).position, At(number).due);
@@ -177,7 +165,6 @@ class KeyCounter : public EmissionSource<uint64_t> {
     if (!core.ok()) return core.status();
     return KeyCounter(engine, *core);
   }
-  // The same, where that cannot fail.
   KeyCounter(Engine& engine, std::string_view name, Duration every, LeaseOptions leases = {})
       : KeyCounter(*Open(engine, name, every, leases)) {}
 
@@ -207,7 +194,6 @@ class KeyCounter : public EmissionSource<uint64_t> {
   };
   KeyCounter(Engine& engine, std::shared_ptr<Core> core)
       : EmissionSource(AnyCollection(EngineAccess::CoreOf(engine), core)), core_(std::move(core)) {}
-
   std::shared_ptr<Core> core_;
 };
 
