@@ -99,12 +99,12 @@ class PLEAT_EXPORT RollupCounter : public EmissionSource<CountedWindow> {
                        std::string_view id = {}) noexcept;
   // Adds many events, as Folder::FoldBatch() folds them.
   RollupCounts AddBatch(std::span<const KeyedEvent<CounterEvent>> events,
-                     std::span<AddOutcome> outcomes = {}, PartitionRange only = {},
-                     std::optional<SourcePosition> position = {}) noexcept;
+                        std::span<AddOutcome> outcomes = {}, PartitionRange only = {},
+                        std::optional<SourcePosition> position = {}) noexcept;
   template <std::same_as<SourcePosition> Position = SourcePosition>
   RollupCounts AddBatch(std::span<const KeyedEvent<CounterEvent>> events,
-                     std::span<AddOutcome> outcomes, PartitionRange only,
-                     const Position& position) noexcept {
+                        std::span<AddOutcome> outcomes, PartitionRange only,
+                        const Position& position) noexcept {
     return AddBatch(events, outcomes, only, std::optional(position));
   }
 
