@@ -29,6 +29,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -168,8 +169,10 @@ class PLEAT_EXPORT JsonFolder {
 
   // Folds one line, without its newline; a final '\r' is white space. `arrival` stamps the event if
   // the spec has no time path, and is ignored otherwise.
+  // Those that have waited (EventSpec::reorder) and are taken now are told to `on_unusual`.
   // REQUIRES: kLinePaddingBytes readable bytes follow the line.
-  LineResult FoldLine(std::string_view line, EngineTime arrival);
+  LineResult FoldLine(std::string_view line, EngineTime arrival,
+                      OnUnusualLine on_unusual = PassUnusualLine);
 
   // Folds the lines of `text`, which is as for JsonLines::Read(). This is the fast path; the result
   // is that of FoldLine() on each line in order. If `on_unusual` returns false, nothing behind an
@@ -179,6 +182,21 @@ class PLEAT_EXPORT JsonFolder {
   // The same for up to `max` further lines that were read by plan(). Returns how many lines it
   // took.
   size_t Fold(JsonLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
+
+  // For an input that has gone idle, on event time. Takes the lines that wait up to `now`, and moves
+  // the engine's time there: lines older than that are not waited for any more.
+  void Advance(EngineTime now, OnUnusualLine on_unusual);
+
+  // At the end of the input: takes all lines that wait, and moves time to the newest stamp. Without
+  // this they stay, and are part of snapshots.
+  void TakeWaiting(OnUnusualLine on_unusual);
+
+  // The smallest stamp of a line that waits.
+  std::optional<EngineTime> next_waiting() const;
+
+  // `on_taken` is called during the calls above whenever a few lines that had waited were taken, at
+  // most 256: a chance to pop what they have closed, as there may be many of them at once.
+  void SetOnTaken(std::function<void()> on_taken);
 
   // Tells the folder that later lines come from another input, for StampCounts::behind_input.
   void StartInput() noexcept;

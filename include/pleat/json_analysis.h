@@ -24,8 +24,9 @@ namespace pleat::inline v0_1 {
 // its own.
 class PLEAT_EXPORT JsonAnalyzer {
  public:
-  // The watermark delay of `spec` replaces that of `options`. Errors: kInvalidArgument, naming the
-  // option, if the spec is not valid or has no time, or an option is out of range.
+  // Lines that are out of order are brought in order, as far as EventSpec::reorder says; the
+  // watermark delay of `options` does not count. Errors: kInvalidArgument, naming the option, if the
+  // spec is not valid or has no time, or an option is out of range.
   static absl::StatusOr<std::unique_ptr<JsonAnalyzer>> Open(const EventSpec& spec,
                                                             AnalyzerOptions options);
   ~JsonAnalyzer();
@@ -42,10 +43,13 @@ class PLEAT_EXPORT JsonAnalyzer {
   LineResult AddLine(std::string_view line);
 
   LineCounts counts() const noexcept;
+  // Events that came behind one with a later stamp. Analysis::out_of_order counts only those that
+  // EventSpec::reorder did not bring in order.
+  uint64_t out_of_order() const noexcept;
   const Analyzer& analyzer() const noexcept;
   bool assumed_utc() const noexcept;  // as StampCounts::assumed_utc
 
-  // As Analyzer::Finish(). Only once.
+  // As Analyzer::Finish(), of all lines, also those that wait for their turn. Only once.
   std::unique_ptr<const Analysis> Finish() &&;
 
   // Reads lines for this analyzer: JsonLines lines(analyzer->plan()).

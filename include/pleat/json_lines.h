@@ -101,7 +101,7 @@ PLEAT_EXPORT absl::StatusOr<Condition> ParseCondition(std::string_view text);
 // The text that ParseCondition() reads as `condition`. REQUIRES: it is not kNone.
 PLEAT_EXPORT std::string FormatCondition(const Condition& condition);
 
-// lines = events + invalid + excluded. The ledger of a collection counts groups.
+// lines = events + invalid + excluded + waiting. The ledger of a collection counts groups.
 struct LineCounts {
   uint64_t lines = 0;   // blank ones not counted
   uint64_t events = 0;  // usable, late and refused ones included
@@ -109,6 +109,10 @@ struct LineCounts {
   uint64_t excluded = 0;    // lines that EventSpec::where, from or to leave out
   uint64_t mismatched = 0;  // values that a reducer could not take
   uint64_t control = 0;     // events that flushed or cancelled
+  uint64_t waiting = 0;     // usable lines whose turn has not come, because of EventSpec::reorder
+
+  // Those that were taken before their turn, as there was no room: EventSpec::max_waiting_bytes.
+  uint64_t released_early = 0;
 
   friend bool operator==(const LineCounts&, const LineCounts&) = default;
 };
@@ -199,11 +203,20 @@ struct EventSpec {
   // RFC 3339, the same without a zone, common log format or RFC 2822.
   std::string time_format;
 
-  // How far events may be out of order. Range: zero or more; above zero only with `time`.
+  // How far events may be out of order. Lines wait until the watermark, which is the newest event
+  // time less this, has reached their own time, and are then taken in the order of time; of equal
+  // times in the order of arrival. So events that are out of order by no more than this have the same
+  // results as events in order. One that is older than the watermark is taken at once.
+  // Range: zero or more; above zero only with `time`.
   Duration reorder{0};
 
-  // A line whose event time is further ahead of the engine's time than this is invalid.
-  // Range: zero or more. Default: none is.
+  // The most bytes of lines that wait. Each counts its own bytes, 48, and 4 for each path that the
+  // options read. If there is no room, the oldest are taken before their turn, and counted:
+  // LineCounts::released_early.
+  size_t max_waiting_bytes = size_t{1} << 30;
+
+  // A line whose event time is further ahead of the engine's time than this is invalid; with
+  // `reorder`, further ahead of the newest event time so far. Range: zero or more. Default: none is.
   Duration future_limit = kForever;
 
   // A line for which the condition does not hold, or whose event time is before `from`, or at `to`
@@ -268,6 +281,7 @@ struct LineResult {
     // unit the number looks like.
     kNoUnit,
     kExcluded,  // by `where`, `from` or `to` of the spec
+    kWaiting,   // a usable line whose turn has not come: see EventSpec::reorder
   };
   Kind kind = Kind::kBlank;
   FoldOutcome fold = FoldOutcome::kOpened;  // for kEvent: never kFuture, which is an invalid line
@@ -279,15 +293,21 @@ struct LineResult {
   const OptionPath* about = nullptr;
 };
 
-// A line that is neither blank nor excluded, nor an event that was simply folded.
+// A line that is neither blank nor excluded, nor waits, nor is an event that was simply folded.
 struct UnusualLine {
-  size_t index;           // among the lines of the text, blank ones included, from 0
+  // Among the lines of the text, blank ones included, from 0. Below zero, of lines that have waited:
+  // -1 is the last line that was given before this text.
+  int64_t index;
   std::string_view text;  // without its newline
   LineResult result;      // its views are valid during the call that hands it over
 };
 
-// Called for every unusual line in order. Returns whether to go on.
+// Called for every unusual line in order: for one that has waited when it is taken. Returns whether to
+// go on. Lines whose turn has come are taken even so, and not told of.
 using OnUnusualLine = absl::FunctionRef<bool(const UnusualLine&)>;
+
+// An OnUnusualLine for whom the counts are enough.
+inline bool PassUnusualLine(const UnusualLine&) { return true; }
 
 struct EventPlan;
 class ReadLines;

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -110,13 +111,20 @@ class PLEAT_EXPORT JsonLiveSet {
   size_t Add(JsonLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
 
   // Adds one line, as JsonFolder::FoldLine().
-  LineResult AddLine(std::string_view line, EngineTime arrival);
+  LineResult AddLine(std::string_view line, EngineTime arrival,
+                     OnUnusualLine on_unusual = PassUnusualLine);
+
+  // Lines that wait, as those of JsonFolder.
+  void Advance(EngineTime now, OnUnusualLine on_unusual);
+  void TakeWaiting(OnUnusualLine on_unusual);
+  std::optional<EngineTime> next_waiting() const;
+  void SetOnTaken(std::function<void()> on_taken);
 
   // On event time: `on_time` is called before a line moves the engine's time to `now`, unless that
   // is before the instant that the last call has returned. What the line does comes after the call:
   // so on_time may move the engine's time to `now` in steps, and look around at each of them.
   // `line` is its index, as that of an UnusualLine; 0 in AddLine().
-  using OnTime = std::function<EngineTime(EngineTime now, size_t line)>;
+  using OnTime = std::function<EngineTime(EngineTime now, int64_t line)>;
   void SetOnTime(OnTime on_time);
 
   // Tells the live set that later lines come from another input, for StampCounts::behind_input.

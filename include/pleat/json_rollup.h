@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -89,7 +90,14 @@ class PLEAT_EXPORT JsonRollup {
   size_t Add(JsonLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
 
   // Adds one line, as JsonFolder::FoldLine().
-  LineResult AddLine(std::string_view line, EngineTime arrival);
+  LineResult AddLine(std::string_view line, EngineTime arrival,
+                     OnUnusualLine on_unusual = PassUnusualLine);
+
+  // Lines that wait, as those of JsonFolder.
+  void Advance(EngineTime now, OnUnusualLine on_unusual);
+  void TakeWaiting(OnUnusualLine on_unusual);
+  std::optional<EngineTime> next_waiting() const;
+  void SetOnTaken(std::function<void()> on_taken);
 
   // Tells the rollup that later lines come from another input, for StampCounts::behind_input.
   void StartInput() noexcept;

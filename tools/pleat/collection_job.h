@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,7 @@ class CollectionJob : public EngineJob {
         Collection::Open(engine(), command(), SpecOf(options_));
     if (!collection.ok()) return collection.status();
     collection_ = *std::move(collection);
+    collection_->SetOnTaken([this] { TookWaiting(); });
     return absl::OkStatus();
   }
 
@@ -54,6 +56,18 @@ class CollectionJob : public EngineJob {
     if (line.result.kind == LineResult::Kind::kEvent) OnEvent(line);
     return !stopped();
   }
+
+  void TakeUntil(EngineTime now) override {
+    collection_->Advance(now, [this](const UnusualLine& line) { return TookUnusual(line); });
+  }
+  std::optional<EngineTime> NextWaiting() const override { return collection_->next_waiting(); }
+  // At the end of the input, unless the lines wait for the next run.
+  void TakeWaiting() {
+    if (at_end() == AtEnd::kKeep) return;
+    collection_->TakeWaiting([this](const UnusualLine& line) { return TookUnusual(line); });
+  }
+  // A few lines that had waited were taken.
+  virtual void TookWaiting() {}
 
   // --- Of a collection whose results wait until they are popped: a fold and a rollup
 
@@ -82,6 +96,7 @@ class CollectionJob : public EngineJob {
     const bool read_all = complete();
     const bool flushes = at_end() == AtEnd::kFlush;
     if (!reader_gone()) {
+      if (read_all) TakeWaiting();
       PopUntil(Present(/*silent=*/Duration{0}));
       if (read_all) WriteOpen();
       if (read_all && flushes) CloseAndPop();
@@ -94,8 +109,13 @@ class CollectionJob : public EngineJob {
   // The ledger as one JSON object in a line: these members, and those that every command has.
   std::string LedgerOf(std::initializer_list<LedgerMember> members) const {
     std::string out = MembersText(members) + StampMembers(collection_->stamps(), on_event_time());
+    const LineCounts lines = collection_->counts();
+    if (options_.event.reorder > Duration{0}) {
+      out += ",\"released_early\":" + std::to_string(lines.released_early);
+    }
+    if (lines.waiting > 0) out += ",\"waiting\":" + std::to_string(lines.waiting);
     if (options_.selects()) {
-      out += ",\"excluded\":" + std::to_string(collection_->counts().excluded);
+      out += ",\"excluded\":" + std::to_string(lines.excluded);
     }
     return "{" + out + ClockMember(clock_behind()) + "}\n";
   }

@@ -270,6 +270,12 @@ EngineTime EngineJob::Present(Duration silent) const {
   return FollowsWall(silent) ? SaturatingSub(Now(), options_.event.reorder) : engine_->now();
 }
 
+void EngineJob::WriteInSilence(Duration silent) {
+  const EngineTime now = Present(silent);
+  if (FollowsWall(silent)) TakeUntil(now);
+  WriteUntil(now);
+}
+
 absl::Status EngineJob::AppendResults(std::string_view lines) {
   GoOn();
   return output().Append(lines);
@@ -278,7 +284,7 @@ absl::Status EngineJob::AppendResults(std::string_view lines) {
 // What falls due while nobody says anything is no matter of the lines: it is written in any case.
 Duration EngineJob::OnSilence(Duration silent) {
   const uint64_t before = results();
-  WriteUntil(Present(silent));
+  WriteInSilence(silent);
   Flush();
   // A deadline may be announced a little early: then do not ask again at once.
   const bool woke_for_nothing = silent > Duration{0} && results() == before;
@@ -297,7 +303,7 @@ bool EngineJob::moves_clock_alone() const {
 
 // The watermark is moved as if it had followed the clock until now.
 void EngineJob::OnInputAgain(Duration silent) {
-  if (FollowsWall(silent)) WriteUntil(Present(silent));
+  if (FollowsWall(silent)) WriteInSilence(silent);
 }
 
 // For how long nothing falls due, by the clock.
@@ -305,7 +311,10 @@ Duration EngineJob::UntilDue(Duration silent) const {
   if (on_event_time() && !FollowsWall(silent)) {
     return options_.idle == kForever ? kForever : options_.idle - silent;
   }
-  const std::optional<EngineTime> due = NextDue();
+  std::optional<EngineTime> due = NextDue();
+  if (const std::optional<EngineTime> waiting = NextWaiting(); waiting) {
+    due = std::min(due.value_or(kNever), *waiting);
+  }
   if (!due) return kForever;
   const Duration behind = on_event_time() ? options_.event.reorder : Duration{0};
   return SaturatingAdd(*due, behind) - Now();
@@ -340,7 +349,7 @@ void EngineJob::CommitFiles(bool flushed) {
   if (snapshot_failed_) FailAtEnd();
 }
 
-void EngineJob::SayRefused(size_t line_index, std::string_view limit) {
+void EngineJob::SayRefused(int64_t line_index, std::string_view limit) {
   if (std::exchange(refusal_said_, true)) return;
   SayOf(line_index, "event refused: " + std::string(limit) +
                         " reached; further refusals are counted, not shown");

@@ -88,6 +88,8 @@ class EngineJob : public LineJob {
 
   // Moves time to `now`, or leaves it if it is later already, and writes what is final by then.
   virtual void WriteUntil(EngineTime now) = 0;
+  // Before that, when the watermark follows the clock: takes the lines that have waited until `now`.
+  virtual void TakeUntil(EngineTime now) = 0;
   // Appends results to --output, and so has the run go on.
   absl::Status AppendResults(std::string_view lines);
   // How many lines of results have been written, also by the runs that this one goes on with.
@@ -95,6 +97,8 @@ class EngineJob : public LineJob {
   void AddResults(uint64_t lines) { results_ += lines; }
   // When WriteUntil() may find the next one.
   virtual std::optional<EngineTime> NextDue() const { return engine_->NextDeadline(); }
+  // The smallest stamp of a line that waits for its turn.
+  virtual std::optional<EngineTime> NextWaiting() const = 0;
 
   // What becomes of that which is open when the input has ended.
   AtEnd at_end() const { return Keeps(interrupted()) ? AtEnd::kKeep : options_.at_end; }
@@ -122,6 +126,7 @@ class EngineJob : public LineJob {
 
   // The engine's time while the input has been silent for so long.
   EngineTime Present(Duration silent) const;
+  void WriteInSilence(Duration silent);
 
   // Files that were not asked for are null.
   OutputFile* open_file() const { return keeps_open_file() ? nullptr : open_file_.get(); }
@@ -137,7 +142,7 @@ class EngineJob : public LineJob {
 
   // Says that the event of the line was refused because `limit` was reached, if it is the first; or
   // that it conflicts with an earlier one of its id, if it is one of the first that do.
-  void SayRefused(size_t line_index, std::string_view limit);
+  void SayRefused(int64_t line_index, std::string_view limit);
   void SayConflict(const UnusualLine& line);
 
   // The ledger of the command as one JSON object, a line.

@@ -164,6 +164,7 @@ void Complete(JobOptions& options) {
   options.no_file_given = options.inputs.empty();
   if (options.no_file_given) options.inputs.emplace_back("-");
   if (!options.max_memory_given) options.max_memory = HalfOfMemory();
+  options.event.max_waiting_bytes = options.max_memory - options.collection_memory();
   if (!options.threads_given && !AddressesAreLimited()) {
     options.threads = ThreadsFor(options.inputs, std::thread::hardware_concurrency());
   }

@@ -24,11 +24,18 @@ struct JobOptions {
   // Whether lines may be excluded, so that the statistics count them.
   bool selects() const;
 
+  // The part of max_memory that the collection has. With a bound of disorder the lines that wait have the
+  // other half for themselves, so that disorder has no part in what is over the limit.
+  size_t collection_memory() const {
+    return event.reorder > Duration{0} ? max_memory - max_memory / 2 : max_memory;
+  }
+
   // --from and --to, if they were given. The zone and the form in which they are read may be given
   // behind them, so that SetRange() reads them at the end.
   std::optional<std::string> from;
   std::optional<std::string> to;
 
+  // For all that the collection keeps, and the lines that wait for their turn.
   size_t max_memory = 0;
   bool max_memory_given = false;  // if not, Complete() chooses half of the memory there is
   int threads = 1;

@@ -38,7 +38,10 @@ bool IsNullDevice(int fd) {
          file.st_rdev == null.st_rdev;
 }
 
-bool AnyUsable(const LineCounts& lines) { return lines.events > 0 || lines.excluded > 0; }
+// A line that waits is an event later; so the two change together.
+bool AnyUsable(const LineCounts& lines) {
+  return lines.events + lines.waiting > 0 || lines.excluded > 0;
+}
 
 }  // namespace
 
@@ -141,12 +144,13 @@ void LineJob::ReadInputs() {
 }
 
 void LineJob::ReadInput(const std::string& path, BlockQueue& blocks) {
+  EndPastInput();
   input_ = Input();
   input_.name = Printable(InputName(path));
   const absl::StatusOr<InputStart> start = BeginInput(path);
   if (!start.ok()) return StopFor(start.status());
   if (start->skipped) return;
-  input_.lines_before = start->lines;
+  input_.lines_before = input_.lines_at_start = start->lines;
   input_.bytes = start->bytes;
   // Its first bytes are waited for.
   if (path == "-" && isatty(STDIN_FILENO) != 0 && !options_.quiet_summary) {
@@ -155,6 +159,13 @@ void LineJob::ReadInput(const std::string& path, BlockQueue& blocks) {
   const absl::StatusOr<bool> live = OpenAt(*start, path, blocks);
   if (!live.ok()) return LeaveOff(live.status());
   ReadBlocks(path, blocks, *live);
+}
+
+// Lines of the input that ends may wait, and be named later.
+void LineJob::EndPastInput() {
+  const uint64_t taken = input_.lines_before - input_.lines_at_start;
+  if (options_.event.reorder == Duration{0} || taken == 0) return;
+  past_inputs_.push_back({input_.name, std::move(input_.line_map), input_.lines_before, taken});
 }
 
 // Between two lines of an input, or before its first.
@@ -293,7 +304,10 @@ void LineJob::TakeBlock(BlockQueue::Block& block) {
     TakeLongPiece(block.kind, block.text);
     Took({block.kind, block.text}, block.kind == LineBlock::Kind::kLongBegin ? 1 : 0);
   }
-  if (input_.line_map != nullptr) input_.line_map->ForgetBefore(input_.lines_before + 1);
+  const bool may_wait = options_.event.reorder > Duration{0};
+  if (input_.line_map != nullptr && !may_wait) {
+    input_.line_map->ForgetBefore(input_.lines_before + 1);
+  }
   if (holds_back_ && AnyUsable(NewLines())) GoOn();
   input_.bytes += block.text.size();
   bytes_since_hand_out_ += block.text.size();
@@ -338,14 +352,15 @@ void LineJob::NoteUnusual(const UnusualLine& line) {
     if (!help.empty()) reason += "; " + help;
   }
   SayInvalid(line.index, reason);
-  const uint64_t number = input_.lines_before + line.index + 1;
+  // Invalid lines are told of as they come.
+  const uint64_t number = input_.lines_before + static_cast<uint64_t>(line.index) + 1;
   if (std::exchange(input_.last_invalid, number) == number) return;
   if (refused) return AppendLine(invalid_.get(), refused->record);
   unusable_.Add(input_.name, line.text);
   AppendLine(invalid_.get(), line.text);
 }
 
-void LineJob::SayInvalid(size_t line_index, std::string_view reason) {
+void LineJob::SayInvalid(int64_t line_index, std::string_view reason) {
   if (invalid_lines_.Shows()) SayOf(line_index, reason);
   if (options_.on_invalid == JobOptions::OnInvalid::kFail && !stopped()) stop_ = Stop::kInvalidLine;
 }
@@ -400,6 +415,7 @@ LineCounts LineJob::NewLines() const {
   lines.lines -= before_.lines.lines;
   lines.events -= before_.lines.events;
   lines.excluded -= before_.lines.excluded;
+  lines.waiting -= before_.lines.waiting;
   return lines;
 }
 
@@ -461,10 +477,29 @@ void LineJob::Say(std::string_view text) {
   SayPlain("pleat " + command_ + ": " + std::string(text));
 }
 
-void LineJob::SayOf(size_t line_index, std::string_view text) {
-  uint64_t number = input_.lines_before + line_index + 1;
-  if (input_.line_map != nullptr) number = input_.line_map->InputLineOf(number);
-  SayPlain(input_.name + ":" + std::to_string(number) + ": " + std::string(text));
+void LineJob::SayOf(int64_t line_index, std::string_view text) {
+  const std::string place = PlaceOf(line_index);
+  place.empty() ? Say("a line of an earlier run: " + std::string(text))
+                : SayPlain(place + ": " + std::string(text));
+}
+
+// "FILE:LINE". Empty for a line that an earlier run has read, and that has waited since.
+std::string LineJob::PlaceOf(int64_t line_index) const {
+  const auto place = [](const std::string& name, LineMap* map, uint64_t lines, int64_t behind) {
+    const uint64_t line = lines + static_cast<uint64_t>(behind) + 1;
+    return name + ":" + std::to_string(map == nullptr ? line : map->InputLineOf(line));
+  };
+  // Counted from the first line that this run has read of the input.
+  auto line = line_index + static_cast<int64_t>(input_.lines_before - input_.lines_at_start);
+  if (line >= 0) {
+    return place(input_.name, input_.line_map.get(), input_.lines_before, line_index);
+  }
+  for (auto past = past_inputs_.rbegin(); past != past_inputs_.rend(); ++past) {
+    const auto taken = static_cast<int64_t>(past->taken);
+    if (line + taken >= 0) return place(past->name, past->line_map.get(), past->lines, line);
+    line += taken;
+  }
+  return {};
 }
 
 void LineJob::SayHidden(const Few& few, std::string_view what) {

@@ -158,10 +158,11 @@ class LineJob : private InputWaiter {
   // its time is missing, which ends the run. A line that is invalid for several reasons is kept once.
   void NoteUnusual(const UnusualLine& line);
 
-  // On standard error: `text`; "pleat COMMAND: text"; "FILE:LINE: text" of a line of this block.
+  // On standard error: `text`; "pleat COMMAND: text"; "FILE:LINE: text" of a line of this block, or of
+  // one before it (UnusualLine::index).
   void SayPlain(std::string_view text);
   void Say(std::string_view text);
-  void SayOf(size_t line_index, std::string_view text);
+  void SayOf(int64_t line_index, std::string_view text);
   void SayHidden(const Few& few, std::string_view what);  // "3 more WHATs, not shown", if any
 
   // The first line that is not blank, for hints; empty if there was none so far, or a long one.
@@ -229,7 +230,8 @@ class LineJob : private InputWaiter {
     std::string name;
     std::unique_ptr<LineMap> line_map;  // null if the lines are JSON as they come
     uint64_t bytes = 0;                 // of the lines that were taken
-    uint64_t lines_before = 0;          // the block under way
+    uint64_t lines_before = 0;          // the block under way,
+    uint64_t lines_at_start = 0;        // and of those that an earlier run has read
     uint64_t last_invalid = 0;          // its number
     std::optional<LineReader> ahead;    // finds the ends of long lines,
     uint64_t ahead_bytes = 0;           // and has read past so many bytes
@@ -237,6 +239,13 @@ class LineJob : private InputWaiter {
   struct Failure {
     std::string said;     // to read or to write
     bool at_end = false;  // the run goes on to its end, with exit code 1
+  };
+  // An input that was read before. Lines of it may still wait for their turn.
+  struct PastInput {
+    std::string name;
+    std::unique_ptr<LineMap> line_map;
+    uint64_t lines = 0;  // up to its end
+    uint64_t taken = 0;  // of them, by this run
   };
   // What was read to look at inputs. Nobody asks for it.
   struct LookedAt {
@@ -251,6 +260,7 @@ class LineJob : private InputWaiter {
   void CutStreams();
   void ReadInputs();
   void ReadInput(const std::string& path, BlockQueue& blocks);
+  void EndPastInput();
   void LeaveOff(const absl::Status& status);
   void ReadBlocks(const std::string& path, BlockQueue& blocks, bool live);
   absl::StatusOr<bool> LongLineEnds(const std::string& path);
@@ -261,7 +271,8 @@ class LineJob : private InputWaiter {
   void TakeBlock(BlockQueue::Block& block);
   void KeepFirstLine(std::string_view lines);
   void TakeLongPiece(LineBlock::Kind kind, std::string_view text);
-  void SayInvalid(size_t line_index, std::string_view reason);
+  void SayInvalid(int64_t line_index, std::string_view reason);
+  std::string PlaceOf(int64_t line_index) const;
   bool AwaitInput(int fd) override;
   bool writes_to_stdout() const { return output_->fd() == STDOUT_FILENO; }
   Progress::State State() const;
@@ -285,6 +296,7 @@ class LineJob : private InputWaiter {
   Stop stop_ = Stop::kEndOfInput;
   Failure failure_;
   Input input_;
+  std::vector<PastInput> past_inputs_;
   LookedAt looked_at_;
   EngineTime arrival_ = kBeginningOfTime;
   size_t bytes_since_hand_out_ = 0;

@@ -226,6 +226,7 @@ FoldPlan::FoldPlan(const FoldSpec& spec)
       meta(spec.meta),
       revisions(spec.folder.edge != Edge::kTrailing || spec.folder.partial_every != kForever),
       emission_ids(spec.emission_id),
+      stage(StageFor(spec.event)),
       shape(ShapeOf(spec)) {
   PLEAT_DCHECK(Validate(spec).ok());
   for (const KeyField& field : KeyMembers(spec.event))
@@ -348,6 +349,7 @@ void FoldPlan::SaveCommon(FieldWriter& out) const {
     }
   }
   tally.Save(events, out);
+  SaveStage(stage.get(), out);
 }
 
 void FoldPlan::LoadCommon(FieldReader& in) {
@@ -357,6 +359,7 @@ void FoldPlan::LoadCommon(FieldReader& in) {
     }
   }
   tally.Load(events, in);
+  LoadStage(events, stage.get(), in);
 }
 
 std::optional<MergeMismatch> FoldPlan::Mismatch() const {

@@ -2,12 +2,13 @@
 // merge in the state of a group.
 //
 // A plan never changes after it was made, so that any thread may read it; but for a scratch text,
-// the tally of lines, and what comes back from a snapshot: the secret keys of `distinct`. The engine
-// passes it as the context to the functions in ops(), and keeps it as long as the collection. A
-// state begins with the number of heap bytes that it owns.
+// the tally of lines and those that wait, and what comes back from a snapshot: the secret keys of
+// `distinct`. The engine passes it as the context to the functions in ops(), and keeps it as long as
+// the collection. A state begins with the number of heap bytes that it owns.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 
 #include "engine/lines/feed/closing_calendar.h"
 #include "engine/lines/feed/line_tally.h"
+#include "engine/lines/feed/stored_stage.h"
 #include "engine/lines/plan/condition.h"
 #include "engine/lines/plan/event_plan.h"
 #include "engine/lines/reduce/line_writer.h"
@@ -83,7 +85,8 @@ struct FoldPlan {
   // it.
   LineWriter merged_text;
 
-  LineTally tally;  // of the lines folded so far
+  LineTally tally;                      // of the lines folded so far
+  std::unique_ptr<ReorderStage> stage;  // null without a bound of disorder
 
   // The options on which the meaning of a stored state depends, as StateOps::shape() gives them.
   std::string shape;

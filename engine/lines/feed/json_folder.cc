@@ -1,7 +1,9 @@
 // JsonFolder: lines to events of a folder (LineFeed), closed groups to lines.
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -15,6 +17,7 @@
 #include "engine/base/lock.h"
 #include "engine/lines/feed/emission_line.h"
 #include "engine/lines/feed/fold_plan.h"
+#include "engine/lines/feed/line_companion.h"
 #include "engine/lines/feed/line_feed.h"
 #include "engine/lines/feed/taken_emissions.h"
 #include "engine/lines/spec/spec_check.h"
@@ -28,13 +31,14 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   static constexpr auto kOutcome = &LineResult::fold;
 
   // The engine owns `plan`, as it owns the groups that are left in the collection.
-  Impl(const AnyFolder& folder, FoldPlan& plan, const FoldSpec& spec)
-      : plan_(plan),
+  Impl(Engine& engine, const AnyFolder& folder, FoldPlan& plan, const FoldSpec& spec)
+      : engine_(engine),
+        plan_(plan),
         folder_(folder),
-        future_limit_(spec.event.future_limit),
+        may_be_future_(spec.event.future_limit != kForever && plan.stage == nullptr),
         max_groups_(spec.folder.limits.max_groups),
         on_limit_(spec.folder.limits.on_limit),
-        feed_(plan.events, plan.tally) {}
+        feed_(plan.events, plan.tally, plan.stage.get()) {}
 
   LineFeed<FoldOutcome>& feed() noexcept { return feed_; }
   AnyFolder& folder() noexcept { return folder_; }
@@ -42,10 +46,13 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   uint64_t saturated() const noexcept { return saturated_.load(std::memory_order_relaxed); }
 
   // For the feed.
-  size_t BatchSize(const EventBatch& events, size_t first, size_t end, size_t line) const noexcept;
+  size_t BatchSize(const EventBatch& events, size_t first, size_t end, int64_t line) const noexcept;
   size_t Add(const EventBatch& events, size_t first, size_t end,
              std::span<FoldOutcome> outcomes) noexcept;
-  bool Obey(const ControlEvent& control, EngineTime at, size_t line) noexcept;
+  bool Obey(const ControlEvent& control, EngineTime at, int64_t line) noexcept;
+  void MoveTime(EngineTime now, int64_t /*line*/) {
+    [[maybe_unused]] const bool none_due = engine_.Advance(now, 0);
+  }
   static std::string ConflictOf(const EventBatch& events, size_t i);
   static bool IsUsual(FoldOutcome outcome) noexcept {
     return outcome == FoldOutcome::kOpened || outcome == FoldOutcome::kFolded;
@@ -62,9 +69,10 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   std::unique_ptr<TakenGroups> Spare();
   void Keep(std::unique_ptr<TakenGroups> taken);
 
+  Engine& engine_;
   const FoldPlan& plan_;
   AnyFolder folder_;
-  const Duration future_limit_;
+  const bool may_be_future_;  // the engine may find an event beyond the future limit
   const size_t max_groups_;
   const OnLimit on_limit_;
   LineFeed<FoldOutcome> feed_;
@@ -78,8 +86,8 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
 // of two limits, the ledger has to tell for which: so in one batch all are refused for the same.
 // Both are rare.
 size_t JsonFolder::Impl::BatchSize(const EventBatch& /*events*/, size_t first, size_t end,
-                                   size_t /*line*/) const noexcept {
-  if (future_limit_ != kForever) return 1;
+                                   int64_t /*line*/) const noexcept {
+  if (may_be_future_) return 1;
   const size_t size = std::min(end - first, feed_.kEventsAtOnce);
   if (on_limit_ == OnLimit::kEmitOldest) return size;
   return folder_.sizes().open_groups + size > max_groups_ ? 1 : size;
@@ -92,7 +100,7 @@ size_t JsonFolder::Impl::Add(const EventBatch& events, size_t first, size_t end,
   return counts[FoldOutcome::kOpened] + counts[FoldOutcome::kFolded];
 }
 
-bool JsonFolder::Impl::Obey(const ControlEvent& control, EngineTime at, size_t /*line*/) noexcept {
+bool JsonFolder::Impl::Obey(const ControlEvent& control, EngineTime at, int64_t /*line*/) noexcept {
   return (control.cancels ? folder_.Cancel(control.key, at) : folder_.Flush(control.key, at)) !=
          ControlOutcome::kFuture;
 }
@@ -153,18 +161,20 @@ void JsonFolder::Impl::Scan(absl::FunctionRef<void(std::string_view lines)> writ
 
 namespace {
 
-// Stores the plan's keys and counts with the folder. The options of the spec need no place here:
-// they are part of the states' shape.
+// Stores the plan's keys, counts and waiting lines with the folder. Most options of the spec need no
+// place here: they are part of the states' shape.
 class PlanCompanion final : public Companion {
  public:
-  explicit PlanCompanion(std::shared_ptr<FoldPlan> plan) : plan_(std::move(plan)) {}
+  PlanCompanion(std::shared_ptr<FoldPlan> plan, NamedTexts options)
+      : plan_(std::move(plan)), options_(std::move(options)) {}
 
-  NamedTexts Options() const override { return {}; }
+  NamedTexts Options() const override { return options_; }
   void Save(FieldWriter& out) const override { plan_->SaveCommon(out); }
   void Load(FieldReader& in) override { plan_->LoadCommon(in); }
 
  private:
   const std::shared_ptr<FoldPlan> plan_;
+  const NamedTexts options_;
 };
 
 }  // namespace
@@ -176,16 +186,33 @@ absl::StatusOr<std::unique_ptr<JsonFolder>> JsonFolder::Open(Engine& engine, std
   absl::StatusOr<AnyFolder> folder =
       AnyFolder::Open(engine, name, FolderOptionsOf(spec), plan->ops(), plan);
   if (!folder.ok()) return folder.status();
-  const auto companion = std::make_shared<PlanCompanion>(plan);
+  const auto companion =
+      std::make_shared<PlanCompanion>(plan, OptionsNamed(OptionsOf(spec), {"reorder"}));
   if (absl::Status kept = SetCompanion(engine, name, companion); !kept.ok()) return kept;
-  return std::unique_ptr<JsonFolder>(new JsonFolder(std::make_unique<Impl>(*folder, *plan, spec)));
+  return std::unique_ptr<JsonFolder>(
+      new JsonFolder(std::make_unique<Impl>(engine, *folder, *plan, spec)));
 }
 
 JsonFolder::JsonFolder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 JsonFolder::~JsonFolder() = default;
 
-LineResult JsonFolder::FoldLine(std::string_view line, EngineTime arrival) {
-  return impl_->feed().TakeLine(*impl_, line, arrival);
+LineResult JsonFolder::FoldLine(std::string_view line, EngineTime arrival,
+                                OnUnusualLine on_unusual) {
+  return impl_->feed().TakeLine(*impl_, line, arrival, on_unusual);
+}
+
+void JsonFolder::Advance(EngineTime now, OnUnusualLine on_unusual) {
+  impl_->feed().Advance(*impl_, now, on_unusual);
+}
+
+void JsonFolder::TakeWaiting(OnUnusualLine on_unusual) {
+  impl_->feed().TakeWaiting(*impl_, on_unusual);
+}
+
+std::optional<EngineTime> JsonFolder::next_waiting() const { return impl_->feed().next_waiting(); }
+
+void JsonFolder::SetOnTaken(std::function<void()> on_taken) {
+  impl_->feed().SetOnTaken(std::move(on_taken));
 }
 
 void JsonFolder::FoldLines(std::string_view text, EngineTime arrival, OnUnusualLine on_unusual) {

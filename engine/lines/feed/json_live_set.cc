@@ -46,8 +46,9 @@ EventPlan PlanOf(const LiveSetSpec& spec) {
 // The spec's options that have a part in the results, but for those of the engine and the live set,
 // which look after themselves.
 Companion::NamedTexts StoredOptionsOf(const LiveSetSpec& spec) {
-  return OptionsNamed(OptionsOf(spec), {"key", "member", "ttl-path", "payload", "version",
-                                        "remove-when", "time", "time-unit", "where", "from", "to"});
+  return OptionsNamed(OptionsOf(spec),
+                      {"key", "member", "ttl-path", "payload", "version", "remove-when", "time",
+                       "time-unit", "reorder", "where", "from", "to"});
 }
 
 struct CountedSeries {
@@ -67,20 +68,21 @@ class [[gnu::visibility("hidden")]] JsonLiveSet::Impl {
       : engine_(engine),
         live_set_(live_set),
         spec_(spec),
-        future_limit_(spec.event.future_limit),
+        may_be_future_(spec.event.future_limit != kForever && companion->stage() == nullptr),
         companion_(std::move(companion)),
         changes_printer_(spec),
-        feed_(companion_->plan(), companion_->tally()) {}
+        feed_(companion_->plan(), companion_->tally(), companion_->stage()) {}
 
   LineFeed<LiveSetOutcome>& feed() noexcept { return feed_; }
   const AnyLiveSet& live_set() const noexcept { return live_set_; }
   void SetOnTime(OnTime on_time) { on_time_ = std::move(on_time); }
 
   // For the feed.
-  size_t BatchSize(const EventBatch& events, size_t first, size_t end, size_t line);
+  size_t BatchSize(const EventBatch& events, size_t first, size_t end, int64_t line);
   size_t Add(const EventBatch& events, size_t first, size_t end,
              std::span<LiveSetOutcome> outcomes);
-  bool Obey(const ControlEvent& control, EngineTime at, size_t line);
+  bool Obey(const ControlEvent& control, EngineTime at, int64_t line);
+  void MoveTime(EngineTime now, int64_t line);
   static std::string ConflictOf(const EventBatch& events, size_t i);
   static bool IsUsual(LiveSetOutcome outcome) noexcept;
   static bool IsTaken(LiveSetOutcome outcome) noexcept {
@@ -94,17 +96,14 @@ class [[gnu::visibility("hidden")]] JsonLiveSet::Impl {
   void WriteLive(WriteLines write) const;
 
  private:
-  void Reach(EngineTime at, size_t line);
-  EngineTime TimeAfter(EngineTime at) const noexcept {
-    return SaturatingSub(at, spec_.event.reorder);
-  }
+  void Reach(EngineTime at, int64_t line);
 
   void ForEachSeries(EngineTime at, size_t top, AnyLiveSet::SeeSeries see) const;
 
   Engine& engine_;
   AnyLiveSet live_set_;
   const LiveSetSpec spec_;
-  const Duration future_limit_;
+  const bool may_be_future_;  // the engine may find an event beyond the future limit
   const std::shared_ptr<LineCompanion> companion_;
   LiveSetPrinter changes_printer_;
   OnTime on_time_;
@@ -119,9 +118,9 @@ class [[gnu::visibility("hidden")]] JsonLiveSet::Impl {
 // one may be added before that was said. Where one may be refused, its limit is still reached when
 // it is said which. And none may move time to `halt_` but the first.
 size_t JsonLiveSet::Impl::BatchSize(const EventBatch& events, size_t first, size_t end,
-                                    size_t line) {
+                                    int64_t line) {
   Reach(events.events[first].at, line);
-  if (future_limit_ != kForever) return 1;
+  if (may_be_future_) return 1;
   const size_t most = std::min(end - first, feed_.kEventsAtOnce);
   const LiveSetLimits& limits = spec_.live_set.limits;
   const LiveSetSizes sizes = live_set_.sizes();
@@ -130,7 +129,7 @@ size_t JsonLiveSet::Impl::BatchSize(const EventBatch& events, size_t first, size
   if (may_refuse && limits.on_limit == OnLiveSetLimit::kRefuse) return 1;
   size_t size = 1;
   const bool halts = feed_.on_event_time() && on_time_;
-  while (size < most && !(halts && TimeAfter(events.events[first + size].at) >= halt_)) ++size;
+  while (size < most && !(halts && events.events[first + size].at >= halt_)) ++size;
   return size;
 }
 
@@ -155,16 +154,21 @@ size_t JsonLiveSet::Impl::Add(const EventBatch& events, size_t first, size_t end
 }
 
 // Before a line stamped `at` moves the engine's time.
-void JsonLiveSet::Impl::Reach(EngineTime at, size_t line) {
+void JsonLiveSet::Impl::Reach(EngineTime at, int64_t line) {
   if (!feed_.on_event_time() || !on_time_) return;
-  const EngineTime now = TimeAfter(at);
   const EngineTime before = engine_.now();
-  if (now < halt_ || IsBeyondFuture(at, before, future_limit_)) return;
+  if (at < halt_) return;
+  if (may_be_future_ && IsBeyondFuture(at, before, spec_.event.future_limit)) return;
   // The first event sets time, and the future limit does not apply to it: leave that to the engine.
-  if (before != kBeginningOfTime) halt_ = on_time_(now, line);
+  if (before != kBeginningOfTime) halt_ = on_time_(at, line);
 }
 
-bool JsonLiveSet::Impl::Obey(const ControlEvent& control, EngineTime at, size_t line) {
+void JsonLiveSet::Impl::MoveTime(EngineTime now, int64_t line) {
+  Reach(now, line);
+  [[maybe_unused]] const bool none_due = engine_.Advance(now, 0);
+}
+
+bool JsonLiveSet::Impl::Obey(const ControlEvent& control, EngineTime at, int64_t line) {
   Reach(at, line);
   return live_set_.Remove(control.key, control.member, {.at = at}) != LiveSetControl::kFuture;
 }
@@ -258,7 +262,8 @@ absl::StatusOr<std::unique_ptr<JsonLiveSet>> JsonLiveSet::Open(Engine& engine,
   const PayloadOps ops = spec.payload.empty() ? PayloadOps{} : PayloadTextOps();
   absl::StatusOr<AnyLiveSet> live_set = AnyLiveSet::Open(engine, name, spec.live_set, ops);
   if (!live_set.ok()) return live_set.status();
-  auto companion = std::make_shared<LineCompanion>(PlanOf(spec), StoredOptionsOf(spec));
+  auto companion =
+      std::make_shared<LineCompanion>(PlanOf(spec), StageFor(spec.event), StoredOptionsOf(spec));
   if (absl::Status kept = SetCompanion(engine, name, companion); !kept.ok()) return kept;
   return std::unique_ptr<JsonLiveSet>(
       new JsonLiveSet(std::make_unique<Impl>(engine, *live_set, spec, std::move(companion))));
@@ -271,8 +276,19 @@ size_t JsonLiveSet::Add(JsonLines& lines, size_t max, EngineTime arrival,
                         OnUnusualLine on_unusual) {
   return impl_->feed().Take(*impl_, lines.read(), max, arrival, on_unusual);
 }
-LineResult JsonLiveSet::AddLine(std::string_view line, EngineTime arrival) {
-  return impl_->feed().TakeLine(*impl_, line, arrival);
+LineResult JsonLiveSet::AddLine(std::string_view line, EngineTime arrival,
+                                OnUnusualLine on_unusual) {
+  return impl_->feed().TakeLine(*impl_, line, arrival, on_unusual);
+}
+void JsonLiveSet::Advance(EngineTime now, OnUnusualLine on_unusual) {
+  impl_->feed().Advance(*impl_, now, on_unusual);
+}
+void JsonLiveSet::TakeWaiting(OnUnusualLine on_unusual) {
+  impl_->feed().TakeWaiting(*impl_, on_unusual);
+}
+std::optional<EngineTime> JsonLiveSet::next_waiting() const { return impl_->feed().next_waiting(); }
+void JsonLiveSet::SetOnTaken(std::function<void()> on_taken) {
+  impl_->feed().SetOnTaken(std::move(on_taken));
 }
 void JsonLiveSet::SetOnTime(OnTime on_time) { impl_->SetOnTime(std::move(on_time)); }
 void JsonLiveSet::StartInput() noexcept { impl_->feed().StartInput(); }

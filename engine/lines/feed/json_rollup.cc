@@ -39,14 +39,14 @@ EventPlan PlanOf(const RollupSpec& spec) {
 // The spec's options that have a part in the results, but for those of the engine and the counter,
 // which look after themselves.
 Companion::NamedTexts StoredOptionsOf(const RollupSpec& spec) {
-  return OptionsNamed(OptionsOf(spec),
-                      {"key", "value", "id", "time", "time-unit", "where", "from", "to"});
+  return OptionsNamed(OptionsOf(spec), {"key", "value", "id", "time", "time-unit", "reorder",
+                                        "where", "from", "to"});
 }
 
 class RollupCompanion final : public LineCompanion {
  public:
   explicit RollupCompanion(const RollupSpec& spec)
-      : LineCompanion(PlanOf(spec), StoredOptionsOf(spec)) {}
+      : LineCompanion(PlanOf(spec), StageFor(spec.event), StoredOptionsOf(spec)) {}
 
   HeldWindows& held() noexcept { return held_; }
 
@@ -99,19 +99,23 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
         counter_(counter),
         emissions_(counter.any()),
         spec_(spec),
+        may_be_future_(spec.event.future_limit != kForever && companion->stage() == nullptr),
         companion_(std::move(companion)),
         taken_(RollupPrinter(spec), kWindowOps),
-        feed_(companion_->plan(), companion_->tally()) {}
+        feed_(companion_->plan(), companion_->tally(), companion_->stage()) {}
 
   LineFeed<AddOutcome>& feed() noexcept { return feed_; }
   RollupCounter& counter() noexcept { return counter_; }
   void SetOnFull(std::function<void()> on_full) { on_full_ = std::move(on_full); }
 
   // For the feed.
-  size_t BatchSize(const EventBatch& events, size_t first, size_t end, size_t line);
+  size_t BatchSize(const EventBatch& events, size_t first, size_t end, int64_t line);
   size_t Add(const EventBatch& events, size_t first, size_t end, std::span<AddOutcome> outcomes);
-  static bool Obey(const ControlEvent& /*control*/, EngineTime /*at*/, size_t /*line*/) {
+  static bool Obey(const ControlEvent& /*control*/, EngineTime /*at*/, int64_t /*line*/) {
     PLEAT_CHECK(false && "the plan has no control lines");
+  }
+  void MoveTime(EngineTime now, int64_t /*line*/) {
+    [[maybe_unused]] const bool none_due = engine_.Advance(now, 0);
   }
   static std::string ConflictOf(const EventBatch& events, size_t i);
   static bool IsUsual(AddOutcome outcome) noexcept {
@@ -135,6 +139,7 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
   RollupCounter counter_;
   AnyCollection emissions_;  // of the counter
   const RollupSpec spec_;
+  const bool may_be_future_;  // the engine may find an event beyond the future limit
   const std::shared_ptr<RollupCompanion> companion_;
   TakenEmissions<RollupPrinter> taken_;
   std::function<void()> on_full_;
@@ -147,10 +152,10 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
 // alone, so that it is reported before a later event is added. An event that may be refused is
 // added alone, so that the ledger tells which limit refused it. Both are rare.
 size_t JsonRollup::Impl::BatchSize(const EventBatch& events, size_t first, size_t end,
-                                   size_t /*line*/) {
+                                   int64_t /*line*/) {
   const RollupLimits& limits = spec_.rollup.limits;
   const RollupSizes sizes = counter_.sizes();
-  const size_t most = spec_.event.future_limit == kForever ? feed_.kEventsAtOnce : 1;
+  const size_t most = may_be_future_ ? 1 : feed_.kEventsAtOnce;
   size_t size = std::min(end - first, most);
   if (sizes.keys + size > limits.max_keys) size = 1;
   if (!MayFill(events, first, size, sizes.bytes)) return size;
@@ -172,9 +177,8 @@ bool JsonRollup::Impl::MayFill(const EventBatch& events, size_t first, size_t si
 // windows become final as they are popped, a few at a time.
 void JsonRollup::Impl::TakeWaiting(EngineTime at) {
   EngineTime now = engine_.now();
-  if (feed_.on_event_time() && !IsBeyondFuture(at, now, spec_.event.future_limit)) {
-    now = std::max(now, SaturatingSub(at, spec_.event.reorder));
-  }
+  const bool is_future = may_be_future_ && IsBeyondFuture(at, now, spec_.event.future_limit);
+  if (feed_.on_event_time() && !is_future) now = std::max(now, at);
   [[maybe_unused]] const bool none_due = engine_.Advance(now, 0);
   if (on_full_) on_full_();
   emissions_.Pop(SIZE_MAX, {}, [this](std::span<const ClosedGroup> groups) {
@@ -250,8 +254,19 @@ JsonRollup::~JsonRollup() = default;
 size_t JsonRollup::Add(JsonLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual) {
   return impl_->feed().Take(*impl_, lines.read(), max, arrival, on_unusual);
 }
-LineResult JsonRollup::AddLine(std::string_view line, EngineTime arrival) {
-  return impl_->feed().TakeLine(*impl_, line, arrival);
+LineResult JsonRollup::AddLine(std::string_view line, EngineTime arrival,
+                               OnUnusualLine on_unusual) {
+  return impl_->feed().TakeLine(*impl_, line, arrival, on_unusual);
+}
+void JsonRollup::Advance(EngineTime now, OnUnusualLine on_unusual) {
+  impl_->feed().Advance(*impl_, now, on_unusual);
+}
+void JsonRollup::TakeWaiting(OnUnusualLine on_unusual) {
+  impl_->feed().TakeWaiting(*impl_, on_unusual);
+}
+std::optional<EngineTime> JsonRollup::next_waiting() const { return impl_->feed().next_waiting(); }
+void JsonRollup::SetOnTaken(std::function<void()> on_taken) {
+  impl_->feed().SetOnTaken(std::move(on_taken));
 }
 void JsonRollup::StartInput() noexcept { impl_->feed().StartInput(); }
 size_t JsonRollup::Pop(size_t max, WriteLines write) { return impl_->Pop(max, write); }

@@ -2,6 +2,9 @@
 // lines and texts, hands their events to the collection in batches, counts all lines, and reports
 // each one that is not an event that simply went in.
 //
+// With a bound of disorder lines go through a reorder stage first (reorder_stage.h): a text of the
+// line is kept there with the places of its values, and the event is read from them once it is taken.
+//
 // A collection adds what is its own: how many events may go in together, how they go in, what a
 // control line does, and the words for a conflict (TakesEvents, below). All of it is called once for
 // a batch or for a rare line, never for each line.
@@ -12,15 +15,20 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <pleat/json_lines.h>
 
+#include "engine/base/check.h"
 #include "engine/lines/feed/line_tally.h"
 #include "engine/lines/feed/read_lines.h"
+#include "engine/lines/feed/reorder_stage.h"
 #include "engine/lines/plan/event_batch.h"
 #include "engine/lines/plan/event_plan.h"
 #include "engine/lines/plan/event_reader.h"
@@ -30,11 +38,11 @@ namespace pleat::inline v0_1 {
 
 // What a collection adds to its feed. The events of a batch are stamped.
 template <class T>
-concept TakesEvents = requires(T& into, EventBatch& events, size_t first, size_t end, size_t line,
+concept TakesEvents = requires(T& into, EventBatch& events, size_t first, size_t end, int64_t line,
                                EngineTime at, const ControlEvent& control,
                                std::span<typename T::Outcome> outcomes) {
   // How many events from `first` on go in together, at least one; `line` is the index of the
-  // first one's line. Where the engine may find an event invalid, it goes in alone, so that it is
+  // first one's line, as UnusualLine::index. Where the engine may find an event invalid, it goes in alone, so that it is
   // reported before a later event goes in.
   { into.BatchSize(events, first, end, line) } -> std::same_as<size_t>;
 
@@ -45,6 +53,9 @@ concept TakesEvents = requires(T& into, EventBatch& events, size_t first, size_t
   // Does what a control line asks for, at `at`. Returns false if that is beyond the future
   // limit, and nothing has changed.
   { into.Obey(control, at, line) } -> std::same_as<bool>;
+
+  // Moves the engine's time to `now`, behind events that were in order.
+  { into.MoveTime(at, line) } -> std::same_as<void>;
 
   // The reason of a conflict, of the event at `first`.
   { into.ConflictOf(events, first) } -> std::same_as<std::string>;
@@ -64,24 +75,30 @@ class LineFeed {
   // How many events go in by one call to the engine, at most.
   static constexpr size_t kEventsAtOnce = 256;
 
-  // Borrows both.
-  LineFeed(const EventPlan& plan, LineTally& tally)
-      : plan_(plan), tally_(tally), reader_(plan), text_(plan) {}
+  // Borrows all. `stage` is null without a bound of disorder.
+  LineFeed(const EventPlan& plan, LineTally& tally, ReorderStage* stage)
+      : plan_(plan), tally_(tally), stage_(stage), reader_(plan), text_(plan) {}
 
-  // Takes one line. REQUIRES: kLinePaddingBytes readable bytes follow the line.
+  // Takes one line. The results of others that have waited go to `on_unusual`.
+  // REQUIRES: kLinePaddingBytes readable bytes follow the line.
   template <TakesEvents Into>
-  LineResult TakeLine(Into& into, std::string_view line, EngineTime arrival) {
+  LineResult TakeLine(Into& into, std::string_view line, EngineTime arrival,
+                      OnUnusualLine on_unusual) {
     event_.Clear();
     const LineResult::Kind kind = reader_.Read(line, event_);
     tally_.Note(reader_);
+    if (stage_ != nullptr) BeginLines(stage_->CountArrived(1));
     switch (kind) {
       case LineResult::Kind::kBlank: return {};
       case LineResult::Kind::kInvalid: return Invalid(reader_.reason(), reader_.about());
-      case LineResult::Kind::kControl: return Obey(into, reader_.control(), arrival, 0);
       case LineResult::Kind::kExcluded: return tally_.AddExcluded(1), LineResult{kind};
       case LineResult::Kind::kNoUnit: return {.kind = kind, .reason = reader_.reason()};
-      case LineResult::Kind::kEvent: break;
+      case LineResult::Kind::kControl:
+        if (stage_ != nullptr) return ArriveAlone(into, line, on_unusual);
+        return Obey(into, reader_.control(), arrival, 0);
+      default: break;
     }
+    if (stage_ != nullptr) return ArriveAlone(into, line, on_unusual);
     event_.Link();
     Stamp(event_.events, arrival);
     const size_t size = into.BatchSize(event_, 0, 1, 0);
@@ -94,6 +111,7 @@ class LineFeed {
   size_t Take(Into& into, ReadLines& lines, size_t max, EngineTime arrival,
               OnUnusualLine on_unusual) {
     tally_.Note(lines.reader());
+    if (stage_ != nullptr) return TakeInTurn(into, lines, max, on_unusual);
     const auto take_events = [&](size_t end) {
       const std::span events(lines.batch().events);
       Stamp(events.subspan(lines.next_event, end - lines.next_event), arrival);
@@ -122,18 +140,47 @@ class LineFeed {
       text.remove_prefix(piece.size());
       text_.Read(piece);
       Take(into, text_, SIZE_MAX, arrival, [&](UnusualLine line) {
-        line.index += lines_before;
+        line.index += static_cast<int64_t>(lines_before);
         return go_on = on_unusual(line);
       });
       lines_before += text_.lines();
     }
   }
 
+  // Takes the lines that wait up to `now`, and moves time there: none older is waited for any more.
+  template <TakesEvents Into>
+  void Advance(Into& into, EngineTime now, OnUnusualLine on_unusual) {
+    if (stage_ == nullptr) return into.MoveTime(now, -1);
+    BeginLines(stage_->arrived());
+    last_index_ = -1;
+    stage_->Advance(now);
+    Report report{on_unusual};
+    TakeDue(into, report);
+  }
+  // Takes all lines that wait.
+  template <TakesEvents Into>
+  void TakeWaiting(Into& into, OnUnusualLine on_unusual) {
+    if (stage_ != nullptr) Advance(into, stage_->newest(), on_unusual);
+  }
+  std::optional<EngineTime> next_waiting() const {
+    return stage_ == nullptr ? std::nullopt : stage_->next();
+  }
+
+  // To be called whenever a few lines that have waited were taken.
+  void SetOnTaken(std::function<void()> on_taken) { on_taken_ = std::move(on_taken); }
+
   void StartInput() noexcept { tally_.StartInput(); }
 
   const EventPlan& plan() const noexcept { return plan_; }
   bool on_event_time() const noexcept { return plan_.time_slot != PathTree::kNone; }
-  LineCounts counts() const noexcept { return tally_.counts(); }
+  LineCounts counts() const noexcept {
+    LineCounts counts = tally_.counts();
+    if (stage_ == nullptr) return counts;
+    counts.waiting = stage_->waiting();
+    counts.lines += counts.waiting;
+    counts.released_early = stage_->taken_early();
+    return counts;
+  }
   StampCounts stamps() const noexcept { return tally_.stamps(); }
   std::vector<OptionPath> absent_paths() const { return tally_.Absent(plan_); }
 
@@ -171,9 +218,14 @@ class LineFeed {
     uint64_t mismatched = 0;
     for (const KeyedEvent<LineEvent>& each : events) {
       mismatched += each.event.mismatched;
-      tally_.NoteStamp(each.at);
+      NoteTaken(each.at);
     }
     tally_.AddMismatched(mismatched);
+  }
+
+  // Stamps are noted in the order of arrival.
+  void NoteTaken(EngineTime at) noexcept {
+    if (stage_ == nullptr) tally_.NoteStamp(at);
   }
 
   // Counts all events of a batch, also those behind one at which `on_unusual` said to stop: they are
@@ -197,7 +249,7 @@ class LineFeed {
     const KeyedEvent<LineEvent>& event = events.events[i];
     if (outcome != Outcome::kStopped) {
       tally_.AddEvents(1);
-      tally_.NoteStamp(event.at);
+      NoteTaken(event.at);
     }
     if (Into::IsTaken(outcome)) tally_.AddMismatched(event.event.mismatched);
     LineResult result{.kind = LineResult::Kind::kEvent, .reason = {}};
@@ -208,12 +260,12 @@ class LineFeed {
 
   // A control line moves time as an event does, and what is due by then closes before it acts.
   template <class Into>
-  LineResult Obey(Into& into, const ControlEvent& control, EngineTime arrival, size_t line) {
+  LineResult Obey(Into& into, const ControlEvent& control, EngineTime arrival, int64_t line) {
     const EngineTime at = on_event_time() ? control.at : arrival;
     if (!into.Obey(control, at, line)) return Invalid(invalid_line::kFuture);
     tally_.AddEvents(1);
     tally_.AddControl();
-    tally_.NoteStamp(at);
+    NoteTaken(at);
     return {.kind = LineResult::Kind::kControl, .reason = {}};
   }
 
@@ -222,13 +274,183 @@ class LineFeed {
     return {.kind = LineResult::Kind::kInvalid, .reason = reason, .about = about};
   }
 
+  // --- Through the stage
+
+  // Who is told of unusual lines, until the answer is to stop. Lines that are due are taken even so.
+  struct Report {
+    OnUnusualLine on_unusual;
+    bool go_on = true;
+    LineResult* alone = nullptr;  // instead, of the line that has come alone
+
+    void operator()(int64_t index, std::string_view text, const LineResult& result) {
+      if (alone != nullptr && index == 0) {
+        *alone = result;
+      } else if (go_on) {
+        go_on = on_unusual({index, text, result});
+      }
+    }
+  };
+  // A line that is taken.
+  struct Source {
+    int64_t index;
+    std::string_view text;
+  };
+
+  // The line with index 0 has this position.
+  void BeginLines(uint64_t position) noexcept { first_position_ = position; }
+
+  template <class Into>
+  size_t TakeInTurn(Into& into, ReadLines& lines, size_t max, OnUnusualLine on_unusual) {
+    BeginLines(stage_->arrived() - lines.next_line);
+    Report report{on_unusual};
+    const auto take_events = [&](size_t end) {
+      while (lines.next_event < end && report.go_on) {
+        const size_t i = lines.next_event;
+        const ReadLines::Line& line = lines.sources()[i];
+        lines.TakenUpTo(i + 1);
+        Arrive(into, line.index, line.text(), lines.batch().events[i].at, lines.places(i),
+               /*is_control=*/false, report);
+      }
+      return report.go_on;
+    };
+    const auto take_other = [&](const ReadLines::NoEvent& other) {
+      const ReadLines::Line& line = other.line;
+      if (other.result.kind == LineResult::Kind::kControl) {
+        Arrive(into, line.index, line.text(), other.control.at, lines.places(other),
+               /*is_control=*/true, report);
+      } else {
+        if (other.result.kind == LineResult::Kind::kInvalid) tally_.AddInvalid();
+        report(line.index, line.text(), other.result);
+      }
+      return report.go_on;
+    };
+    const size_t taken = lines.Take(max, take_events, take_other);
+    stage_->CountArrived(taken);
+    tally_.AddExcluded(lines.TakeExcluded());
+    TakeDue(into, report);
+    return taken;
+  }
+
+  // The line that reader_ has read.
+  template <class Into>
+  LineResult ArriveAlone(Into& into, std::string_view line, OnUnusualLine on_unusual) {
+    places_.clear();
+    reader_.AppendPlaces(places_);
+    const bool is_control = event_.events.empty();
+    const EngineTime at = is_control ? reader_.control().at : event_.events[0].at;
+    event_.Clear();
+    LineResult result{.kind = LineResult::Kind::kWaiting, .reason = {}};
+    Report report{on_unusual, true, &result};
+    Arrive(into, 0, line, at, places_.data(), is_control, report);
+    TakeDue(into, report);
+    return result;
+  }
+
+  // An event or a control line has come.
+  template <class Into>
+  void Arrive(Into& into, int64_t index, std::string_view text, EngineTime at,
+              const uint32_t* places, bool is_control, Report& report) {
+    if (stage_->IsTooFarAhead(at)) return report(index, text, Invalid(invalid_line::kFuture));
+    tally_.NoteStamp(at);
+    stage_->NoteStamp(at);
+    const WaitingLine line{.at = at,
+                           .position = first_position_ + static_cast<uint64_t>(index),
+                           .size = static_cast<uint32_t>(text.size()),
+                           .words = static_cast<uint16_t>(plan_.paths.slots()),
+                           .is_control = is_control};
+    if (at < stage_->frontier()) {
+      TakeDue(into, report);
+      Take(into, line, {places, line.words}, text, report);
+      return TakeRead(into, report);
+    }
+    last_index_ = index;
+    if (!stage_->HasPlaceFor(at)) TakeDue(into, report);
+    stage_->Put(line, places, text);
+    if (stage_->is_over_limit()) TakeOverLimit(into, report);
+  }
+
+  // Time moves on to the watermark behind the lines.
+  template <class Into>
+  void TakeDue(Into& into, Report& report) {
+    while (const WaitingLine* line = stage_->TakeDue()) TakeKept(into, *line, report);
+    TakeRead(into, report);
+    stage_->FreeTaken();
+    into.MoveTime(stage_->watermark(), last_index_);
+  }
+
+  template <class Into>
+  void TakeOverLimit(Into& into, Report& report) {
+    TakeDue(into, report);
+    while (const WaitingLine* line = stage_->TakeOverLimit()) TakeKept(into, *line, report);
+    TakeRead(into, report);
+    stage_->FreeTaken();
+  }
+
+  template <class Into>
+  void TakeKept(Into& into, const WaitingLine& line, Report& report) {
+    Take(into, line, line.kept(), line.text(), report);
+    if (sources_.empty()) stage_->FreeTaken();
+  }
+
+  // Events are taken some at a time.
+  template <class Into>
+  void Take(Into& into, const WaitingLine& line, std::span<const uint32_t> places,
+            std::string_view text, Report& report) {
+    using Kind = LineResult::Kind;
+    if (line.is_control) TakeRead(into, report);
+    [[maybe_unused]] const Kind kind = reader_.ReadByPlaces(text, places, event_);
+    PLEAT_DCHECK(kind == (line.is_control ? Kind::kControl : Kind::kEvent));
+    const auto index = static_cast<int64_t>(line.position - first_position_);
+    if (line.is_control) {
+      report(index, text, Obey(into, reader_.control(), line.at, index));
+      return EndTaken();
+    }
+    sources_.push_back({index, text});
+    if (sources_.size() == kEventsAtOnce) TakeRead(into, report);
+  }
+
+  // Takes the events of event_.
+  template <class Into>
+  void TakeRead(Into& into, Report& report) {
+    if (sources_.empty()) return;
+    event_.Link();
+    for (size_t first = 0, size = 0; first < sources_.size(); first += size) {
+      size = into.BatchSize(event_, first, sources_.size(), sources_[first].index);
+      const size_t plain = into.Add(event_, first, first + size, outcomes_);
+      if (plain == size && report.alone == nullptr) {
+        CountPlain(std::span(event_.events).subspan(first, size));
+        continue;
+      }
+      for (size_t i = 0; i < size; ++i) {
+        const auto& [index, text] = sources_[first + i];
+        const LineResult result = Count(into, outcomes_[i], event_, first + i);
+        const bool is_alone = report.alone != nullptr && index == 0;
+        if (is_alone || !Into::IsUsual(outcomes_[i])) report(index, text, result);
+      }
+    }
+    EndTaken();
+  }
+
+  void EndTaken() {
+    event_.Clear();
+    sources_.clear();
+    if (on_taken_) on_taken_();
+  }
+
   const EventPlan& plan_;
   LineTally& tally_;
-  EventReader reader_;  // of TakeLine(),
-  EventBatch event_;    // which has one event
+  ReorderStage* const stage_;
+  EventReader reader_;  // of TakeLine(), and of lines that have waited;
+  EventBatch event_;    // whose events these are
   ReadLines text_;      // of TakeText()
   std::array<Outcome, kEventsAtOnce> outcomes_;
   std::string conflict_;  // the reason of the latest
+
+  uint64_t first_position_ = 0;   // of the lines that come: that of index 0
+  int64_t last_index_ = 0;        // of the line that has come last
+  std::vector<uint32_t> places_;  // of a line that comes alone
+  std::vector<Source> sources_;   // the lines of event_
+  std::function<void()> on_taken_;
 };
 
 }  // namespace pleat::inline v0_1

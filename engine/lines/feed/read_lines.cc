@@ -37,6 +37,8 @@ void ReadLines::Read(std::string_view text) {
   batch_.Clear();
   sources_.clear();
   no_events_.clear();
+  places_.clear();
+  control_places_.clear();
   excluded_.clear();
   next_excluded_ = 0;
   lines_ = next_line = next_event = next_no_event = 0;
@@ -88,6 +90,7 @@ inline void ReadLines::Note(std::string_view text, LineResult::Kind kind) {
   const auto index = static_cast<uint32_t>(lines_++);
   if (kind != LineResult::Kind::kEvent) [[unlikely]]
     return NoteOther({text.data(), size, index}, kind);
+  if (waits_) reader_.AppendPlaces(places_);
   Line& line = sources_.emplace_back();  // field by field, as the event is
   line.data = text.data();
   line.size = size;
@@ -110,14 +113,15 @@ void ReadLines::ReadPiece(std::string_view piece) {
 void ReadLines::NoteOther(const Line& line, LineResult::Kind kind) {
   using Kind = LineResult::Kind;
   if (kind == Kind::kControl) {
-    no_events_.push_back({line, {kind, {}, {}}, reader_.control()});
+    no_events_.push_back({line, {kind, {}, {}}, reader_.control(), control_places_.size()});
+    if (waits_) reader_.AppendPlaces(control_places_);
   } else if (kind == Kind::kExcluded) {
     excluded_.push_back(line.index);
   } else if (kind != Kind::kBlank) {
     const std::string_view reason = batch_.texts.Copy(reader_.reason());
     LineResult result{kind, {}, reason};
     result.about = reader_.about();
-    no_events_.push_back({line, result, {}});
+    no_events_.push_back({line, result, {}, 0});
   }
 }
 

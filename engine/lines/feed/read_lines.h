@@ -28,11 +28,15 @@ class alignas(64) ReadLines {
   struct NoEvent {
     Line line;
     LineResult result;
-    ControlEvent control;  // of kControl
+    ControlEvent control;    // of kControl
+    size_t first_place = 0;  // likewise
   };
 
   // Borrows `plan`.
-  explicit ReadLines(const EventPlan& plan) : reader_(plan) {}
+  explicit ReadLines(const EventPlan& plan)
+      : reader_(plan),
+        waits_(plan.waits),
+        words_(plan.waits ? static_cast<size_t>(plan.paths.slots()) : 0) {}
 
   void Read(std::string_view text);
 
@@ -42,6 +46,13 @@ class alignas(64) ReadLines {
   size_t lines() const noexcept { return lines_; }
   bool any_usable() const noexcept;
   EventBatch& batch() noexcept { return batch_; }
+
+  // If events wait for their turn: the places of the values (EventReader), of event `i`, and of
+  // `no_event`, which is a control line.
+  const uint32_t* places(size_t i) const noexcept { return places_.data() + i * words_; }
+  const uint32_t* places(const NoEvent& no_event) const noexcept {
+    return control_places_.data() + no_event.first_place;
+  }
 
   // In order; sources() are the lines of the batch's events.
   const std::vector<Line>& sources() const noexcept { return sources_; }
@@ -89,9 +100,13 @@ class alignas(64) ReadLines {
   void NoteOther(const Line& line, LineResult::Kind kind);
 
   EventReader reader_;
+  const bool waits_;
+  const size_t words_;  // places of a line
   EventBatch batch_;
   std::vector<Line> sources_;
   std::vector<NoEvent> no_events_;
+  std::vector<uint32_t> places_;
+  std::vector<uint32_t> control_places_;
   std::vector<uint32_t> excluded_;  // their indices
   size_t next_excluded_ = 0;
   size_t lines_ = 0;

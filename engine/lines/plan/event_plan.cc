@@ -11,6 +11,7 @@ EventPlan::EventPlan(const EventSpec& spec)
     : time_unit(spec.time_unit),
       time_rules(TimeRulesFor(spec.time_zone, spec.time_format)),
       time_shift(MicrosecondShift(spec.time_unit)),
+      waits(spec.reorder > Duration{0}),
       has_range(spec.from != kBeginningOfTime || spec.to != kNever),
       from(spec.from),
       to(spec.to) {

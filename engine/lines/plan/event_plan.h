@@ -82,6 +82,7 @@ struct EventPlan {
   TimeUnit time_unit = TimeUnit::kNotStated;
   TimeRules time_rules;  // of a time that is text
   int time_shift = 0;    // the power of ten that takes a number of the unit to microseconds
+  bool waits = false;    // events go through a reorder stage (reorder_stage.h)
 
   bool has_selection = false;  // some line may be excluded
   ConditionPlan where;         // the places of all conditions are slots

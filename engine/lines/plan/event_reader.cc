@@ -61,11 +61,10 @@ EventReader::Kind EventReader::Read(std::string_view line, EventBatch& batch) {
   if (line.size() <= kLineBytesMax && IsBlank(line)) return Kind::kBlank;
   line_ = line;
   const std::string_view wrong = scanner_.Scan(line);
-  return wrong.empty() ? ReadEvent(batch) : Invalid(wrong);
+  return wrong.empty() ? ReadScanned(batch) : Invalid(wrong);
 }
 
-EventReader::Kind EventReader::ReadEvent(EventBatch& batch) {
-  unseen_.Note(scanner_);
+EventReader::Kind EventReader::ReadEvent(EventBatch& batch, bool values) {
   std::string_view key;
   EngineTime at{};
   if (bare_) [[likely]] {
@@ -76,7 +75,7 @@ EventReader::Kind EventReader::ReadEvent(EventBatch& batch) {
     const Kind verdict = ReadMore(key, batch, at);
     if (verdict != Kind::kEvent) return verdict;
   }
-  const uint32_t mismatched = ValueReader(plan_, scanner_, line_, batch).Read();
+  const uint32_t mismatched = values ? ValueReader(plan_, scanner_, line_, batch).Read() : 0;
   if (mismatched != 0 && !mismatches_.differ) [[unlikely]]
     NoteMismatches(batch);
   // Field by field in its place: a whole event that is copied right after its parts were written would

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,7 +50,17 @@ class EventReader {
     line_ = line;
     std::string_view wrong;
     if (!scanner_.ScanNext(line, wrong)) return Kind::kBlank;
-    return wrong.empty() ? ReadEvent(batch) : Invalid(wrong);
+    return wrong.empty() ? ReadScanned(batch) : Invalid(wrong);
+  }
+
+  // If events wait for their turn (EventPlan::waits), those functions read no values: an event is
+  // read once more when it is taken, with its values, by the places that were appended after the
+  // first time. The same line gives the same kind, kEvent or kControl.
+  void AppendPlaces(std::vector<uint32_t>& places) const { scanner_.AppendPlaces(line_, places); }
+  Kind ReadByPlaces(std::string_view line, std::span<const uint32_t> places, EventBatch& batch) {
+    line_ = line;
+    scanner_.ScanPlaces(line, places);
+    return ReadEvent(batch, /*values=*/true);
   }
 
   // After kControl. Its texts stay as long as those in the batch.
@@ -74,7 +85,11 @@ class EventReader {
   using Scalars = std::vector<EventPlan::ScalarMember>;
 
   Kind Invalid(std::string_view reason, const OptionPath* about = nullptr) noexcept;
-  Kind ReadEvent(EventBatch& batch);
+  Kind ReadScanned(EventBatch& batch) {
+    unseen_.Note(scanner_);
+    return ReadEvent(batch, /*values=*/!plan_.waits);
+  }
+  Kind ReadEvent(EventBatch& batch, bool values);
   void NoteMismatches(const EventBatch& batch);
   Kind ReadMore(std::string_view& key, EventBatch& batch, EngineTime& at);
   Kind Select(EventBatch& batch);

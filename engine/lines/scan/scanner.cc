@@ -40,6 +40,43 @@ Value::Kind KindOfWord(std::string_view token) noexcept {
   return Value::Kind::kAbsent;
 }
 
+// A place is a word: where the text of the value begins in the line, its kind and what is known of it,
+// and how long the text is. The end of a long text is looked for once more.
+static_assert(kLineBytesMax <= size_t{1} << 20);
+constexpr int kKindShift = 20;
+constexpr uint32_t kPlainBit = 1U << 23;
+constexpr uint32_t kShortIntegerBit = 1U << 24;
+constexpr int kSizeShift = 25;
+constexpr size_t kLongSize = 127;
+
+const char* EndOfString(const char* begin) noexcept {
+  const char* at = begin + 1;
+  while (*at != '"') at += *at == '\\' ? 2 : 1;
+  return at + 1;
+}
+
+const char* EndOfContainer(const char* begin) noexcept {
+  int depth = 0;
+  for (const char* at = begin;;) {
+    if (*at == '"') {
+      at = EndOfString(at);
+      continue;
+    }
+    depth += (*at == '{' || *at == '[') - (*at == '}' || *at == ']');
+    ++at;
+    if (depth == 0) return at;
+  }
+}
+
+// Of a value that was found to be one.
+const char* EndOfValue(const char* begin, Value::Kind kind) noexcept {
+  if (kind == Value::Kind::kString) return EndOfString(begin);
+  if (kind >= Value::Kind::kArray) return EndOfContainer(begin);
+  const char* at = begin;
+  while (*at > ' ' && *at != ',' && *at != '}' && *at != ']') ++at;
+  return at;
+}
+
 }  // namespace
 
 Scanner::Scanner(const PathTree& paths, std::unique_ptr<Tokenizer> tokenizer)
@@ -105,6 +142,36 @@ bool Scanner::ScanNext(std::string_view line, std::string_view& wrong) {
     wrong = Check(line, first);
   }
   return true;
+}
+
+void Scanner::AppendPlaces(std::string_view line, std::vector<uint32_t>& places) const {
+  for (const Value& value : values_) {
+    if (value.kind == Value::Kind::kAbsent) {
+      places.push_back(0);
+      continue;
+    }
+    const auto begin = static_cast<uint32_t>(value.text.data() - line.data());
+    const auto size = static_cast<uint32_t>(std::min(value.text.size(), kLongSize));
+    places.push_back(begin | static_cast<uint32_t>(value.kind) << kKindShift |
+                     (value.plain ? kPlainBit : 0) | (value.short_integer ? kShortIntegerBit : 0) |
+                     size << kSizeShift);
+  }
+}
+
+void Scanner::ScanPlaces(std::string_view line, std::span<const uint32_t> places) noexcept {
+  PLEAT_DCHECK(places.size() == values_.size());
+  for (size_t i = 0; i < places.size(); ++i) {
+    const uint32_t place = places[i];
+    Value& value = values_[i];
+    value.kind = static_cast<Value::Kind>(place >> kKindShift & 7);
+    if (value.kind == Value::Kind::kAbsent) continue;
+    value.plain = (place & kPlainBit) != 0;
+    value.short_integer = (place & kShortIntegerBit) != 0;
+    const char* const begin = line.data() + (place & ((1U << kKindShift) - 1));
+    const size_t size = place >> kSizeShift;
+    const char* const end = size < kLongSize ? begin + size : EndOfValue(begin, value.kind);
+    value.text = {begin, static_cast<size_t>(end - begin)};
+  }
 }
 
 // The first token at or behind `end`: about as far away as in the line before.

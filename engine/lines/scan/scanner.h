@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,13 @@ class Scanner {
 
   // After a good line: the value of a path, until the next line.
   const Value& value(int slot) const noexcept { return values_[static_cast<size_t>(slot)]; }
+
+  // After a good line: where the values of all paths are in it, a word for each. With them the line
+  // need not be scanned again.
+  void AppendPlaces(std::string_view line, std::vector<uint32_t>& places) const;
+
+  // Scans `line` by its places, as they were appended for the same bytes.
+  void ScanPlaces(std::string_view line, std::span<const uint32_t> places) noexcept;
 
  private:
   struct Name {

@@ -336,8 +336,9 @@ EngineOptions EngineOptionsFor(const EventSpec& spec) {
   EngineOptions options;
   options.partitions = 1;
   options.axis = spec.time.empty() ? Axis::kArrival : Axis::kEvent;
-  options.watermark_delay = spec.reorder;
-  options.future_limit = spec.future_limit;
+  // With a bound of disorder lines wait for their turn before the engine, which sees them in order; and
+  // the future limit is judged when they come.
+  options.future_limit = spec.reorder > Duration{0} ? kForever : spec.future_limit;
   return options;
 }
 

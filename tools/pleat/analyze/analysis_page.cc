@@ -160,7 +160,8 @@ std::string BothWidths(const std::string& id, Element element) {
   return element(kWide, "wide", id + "wide-") + element(kNarrow, "narrow", id + "narrow-");
 }
 
-std::string Facts(const Analysis& analysis) {
+std::string Facts(const KeyAnalysis& key) {
+  const Analysis& analysis = *key.analysis;
   std::string out = "<dl class=\"facts\">\n";
   const auto add = [&out](const char* name, const std::string& text) {
     out += std::string("<div><dt>") + name + "</dt><dd>" + text + "</dd></div>\n";
@@ -172,7 +173,7 @@ std::string Facts(const Analysis& analysis) {
     add("From", TimeText(analysis.first));
   }
   if (analysis.max_wait != kForever) add("Max wait", DurationText(analysis.max_wait));
-  if (analysis.out_of_order > 0) add("Out of order", Grouped(analysis.out_of_order));
+  if (key.out_of_order > 0) add("Out of order", Grouped(key.out_of_order));
   if (analysis.left_out > 0) add("Left out, for lack of memory", Grouped(analysis.left_out));
   return out + "</dl>\n";
 }
@@ -248,7 +249,7 @@ std::string Bursts(const KeyAnalysis& key, const std::string& id) {
 
 std::string Section(const KeyAnalysis& key, const std::string& id) {
   const Analysis& analysis = *key.analysis;
-  std::string out = "<p class=\"why\">" + Escaped(key.recommended.why) + "</p>\n" + Facts(analysis);
+  std::string out = "<p class=\"why\">" + Escaped(key.recommended.why) + "</p>\n" + Facts(key);
   if (analysis.rows.empty() || analysis.events == 0) return out;
 
   const auto chart = [&](int width, const char* class_name, const std::string& chart_id) {

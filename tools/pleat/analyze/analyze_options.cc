@@ -225,7 +225,8 @@ absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(int argc, const char* const* 
   options.inputs = std::move(given->inputs);
   Complete(options);
   if (options.keys.empty()) return WrongFlag("key", "is required");
-  options.analyzer.max_bytes = options.max_memory / options.keys.size();
+  options.analyzer.max_bytes = options.collection_memory() / options.keys.size();
+  options.event.max_waiting_bytes /= options.keys.size();
   return options;
 }
 

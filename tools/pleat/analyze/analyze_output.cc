@@ -89,7 +89,7 @@ std::string AnalysisTable(const KeyAnalysis& key) {
   std::string out = KeyText(key.shown()) + ": " + Counted(analysis.events, "event") + " of " +
                     Counted(analysis.keys, "key") + " in " + RoundedDuration(analysis.span());
   if (analysis.max_wait != kForever) out += ", held at most " + DurationText(analysis.max_wait);
-  if (analysis.out_of_order > 0) out += ", " + Grouped(analysis.out_of_order) + " out of order";
+  if (key.out_of_order > 0) out += ", " + Grouped(key.out_of_order) + " out of order";
   if (analysis.left_out > 0) out += ", " + Grouped(analysis.left_out) + " more left out";
   out += "\n\n";
   std::vector<std::vector<std::string>> rows = {
@@ -153,7 +153,7 @@ std::string AnalysisJson(const KeyAnalysis& key) {
     out += key.compound ? "[" + burst.key + "]" : burst.key;
   }
   out += "],\"kind\":\"" + std::string(kKinds[static_cast<size_t>(recommended.kind)]);
-  out += "\"},\"out_of_order\":" + std::to_string(analysis.out_of_order) +
+  out += "\"},\"out_of_order\":" + std::to_string(key.out_of_order) +
          ",\"left_out\":" + std::to_string(analysis.left_out) +
          ",\"bytes\":" + std::to_string(analysis.bytes) + "}\n";
   return out;

@@ -65,7 +65,7 @@ LineJob::Readers AnalyzeRun::NewReaders() {
 // Invalid lines are noted in the order of the input, and a reason that several keys have once.
 void AnalyzeRun::TakeLines(Readers& readers) {
   using Noted =
-      std::tuple<size_t, std::string, LineResult::Kind, std::string_view, const OptionPath*>;
+      std::tuple<int64_t, std::string, LineResult::Kind, std::string_view, const OptionPath*>;
   std::vector<Noted> unusual;
   for (size_t i = 0; i < analyzers_.size(); ++i) {
     analyzers_[i]->Add(*readers[i], [&](const UnusualLine& line) {
@@ -115,9 +115,11 @@ void AnalyzeRun::Conclude() {
 std::vector<KeyAnalysis> AnalyzeRun::Analyses() {
   std::vector<KeyAnalysis> keys;
   for (size_t i = 0; i < analyzers_.size(); ++i) {
+    const uint64_t out_of_order = analyzers_[i]->out_of_order();
     std::unique_ptr<const Analysis> analysis = std::move(*analyzers_[i]).Finish();
     Recommendation recommended = Recommend(*analysis, options_.goal);
-    keys.push_back({options_.keys[i], std::move(analysis), std::move(recommended), compound_[i]});
+    keys.push_back({options_.keys[i], std::move(analysis), std::move(recommended), compound_[i],
+                    out_of_order});
   }
   return keys;
 }

@@ -40,7 +40,8 @@ struct KeyAnalysis {
   std::string key;  // as it was given, e.g. "user" or "/id.orig_h,proto"; empty: all is one group
   std::unique_ptr<const Analysis> analysis;
   Recommendation recommended;
-  bool compound = false;  // the key has several fields, or none
+  bool compound = false;      // the key has several fields, or none
+  uint64_t out_of_order = 0;  // events, as they came
 
   std::string shown() const { return key.empty() ? "all events" : key; }
 };

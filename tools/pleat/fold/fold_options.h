@@ -16,7 +16,7 @@ struct FoldOptions : EngineJobOptions {
 inline FoldSpec SpecOf(const FoldOptions& options) {
   FoldSpec spec = options.fold;
   spec.event = options.event;
-  spec.folder.limits.max_bytes = options.max_memory;
+  spec.folder.limits.max_bytes = options.collection_memory();
   spec.folder.limits.count_ready = false;
   return spec;
 }

@@ -28,6 +28,7 @@ class FoldRun : public CollectionJob<FoldOptions, JsonFolder> {
   void OnEvent(const UnusualLine& line) override;
   std::string ReachedLimit() const;
 
+  void TookWaiting() override { PopAll(); }
   void WriteUntil(EngineTime now) override { PopUntil(now); }
   void Finish() override { FinishPopping(); }
   std::string LedgerSoFar() const override;

@@ -35,7 +35,7 @@ inline LiveSetSpec SpecOf(const LiveSetRunOptions& options) {
   constexpr size_t kOfLongLine = 20'000;
   LiveSetSpec spec = options.live_set;
   spec.event = options.event;
-  spec.live_set.limits.max_bytes = options.max_memory;
+  spec.live_set.limits.max_bytes = options.collection_memory();
   const bool drops = spec.live_set.limits.on_limit == OnLiveSetLimit::kDropOldest;
   spec.live_set.max_changes = kOfLines + (drops ? kOfLongLine : 0);
   return spec;

@@ -28,7 +28,7 @@ absl::Status LiveSetRun::Open() {
   if (absl::Status opened = OpenCollection(); !opened.ok()) return opened;
   if (absl::Status recovered = Recover(); !recovered.ok()) return recovered;
   if (!options().prints_counts()) collection().WatchChanges();
-  collection().SetOnTime([this](EngineTime now, size_t line) {
+  collection().SetOnTime([this](EngineTime now, int64_t line) {
     if (options().prints_counts()) {
       WriteCountsUpTo(now, line);
     } else {
@@ -83,6 +83,10 @@ std::string LiveSetRun::ReachedLimit() const {
   return "--max-memory " + std::to_string(options().max_memory);
 }
 
+void LiveSetRun::TookWaiting() {
+  if (!options().prints_counts()) WriteChanges();
+}
+
 // ---
 
 void LiveSetRun::WriteUntil(EngineTime now) {
@@ -122,7 +126,7 @@ bool LiveSetRun::IsTooFar(EngineTime now) const {
 }
 
 // `line`: the one that moves time, of the block under way; none: the clock does.
-void LiveSetRun::SayLeftOut(EngineTime now, std::optional<size_t> line) {
+void LiveSetRun::SayLeftOut(EngineTime now, std::optional<int64_t> line) {
   FailAtEnd();
   if (!left_out_.Shows()) return;
   const EngineTime first = NextMultiple(engine().now(), options().every);
@@ -135,7 +139,7 @@ void LiveSetRun::SayLeftOut(EngineTime now, std::optional<size_t> line) {
   SayOf(*line, text + "; if the stamp is wrong, --future-limit makes the line an invalid one");
 }
 
-void LiveSetRun::WriteCountsUpTo(EngineTime now, std::optional<size_t> line) {
+void LiveSetRun::WriteCountsUpTo(EngineTime now, std::optional<int64_t> line) {
   if (IsTooFar(now)) {
     SayLeftOut(now, line);
     engine().Advance(now);
@@ -168,6 +172,7 @@ void LiveSetRun::WriteLive() {
 // After the last event nothing more expires.
 void LiveSetRun::Finish() {
   const bool read_all = complete();
+  if (read_all && !reader_gone()) TakeWaiting();
   SayHidden(left_out_, "jumps");
   if (!options().prints_counts() && !reader_gone()) WriteChanges();
   if (!read_all) return;

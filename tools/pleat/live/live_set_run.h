@@ -32,6 +32,7 @@ class LiveSetRun final : public CollectionJob<LiveSetRunOptions, JsonLiveSet> {
   void TakeLines(Readers& readers) override;
   LineResult TakeLongLine(std::string_view beginning) override;
   void OnEvent(const UnusualLine& line) override;
+  void TookWaiting() override;
   std::string ReachedLimit() const;
 
   void WriteUntil(EngineTime now) override;
@@ -44,8 +45,8 @@ class LiveSetRun final : public CollectionJob<LiveSetRunOptions, JsonLiveSet> {
 
   void WriteChanges();
   bool IsTooFar(EngineTime now) const;
-  void WriteCountsUpTo(EngineTime now, std::optional<size_t> line = {});
-  void SayLeftOut(EngineTime now, std::optional<size_t> line);
+  void WriteCountsUpTo(EngineTime now, std::optional<int64_t> line = {});
+  void SayLeftOut(EngineTime now, std::optional<int64_t> line);
   void Write(std::string_view lines);
   void WriteLive();
   void Finish() override;

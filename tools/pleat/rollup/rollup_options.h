@@ -18,7 +18,7 @@ struct RollupRunOptions : EngineJobOptions {
 inline RollupSpec SpecOf(const RollupRunOptions& options) {
   RollupSpec spec = options.rollup;
   spec.event = options.event;
-  spec.rollup.limits.max_bytes = options.max_memory;
+  spec.rollup.limits.max_bytes = options.collection_memory();
   return spec;
 }
 

@@ -26,6 +26,7 @@ class RollupRun final : public CollectionJob<RollupRunOptions, JsonRollup> {
   void OnEvent(const UnusualLine& line) override;
   std::string ReachedLimit() const;
 
+  void TookWaiting() override { PopAll(); }
   void WriteUntil(EngineTime now) override { PopUntil(now); }
   void Finish() override { FinishPopping(); }
   std::string LedgerSoFar() const override;

@@ -1,0 +1,336 @@
+#include "engine/lines/feed/reorder_stage.h"
+
+#include <bit>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include <pleat/json_lines.h>
+
+#include "engine/base/check.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+constexpr size_t kSmallestChunk = 512;
+constexpr size_t kLargestChunk = 64 * 1024;
+
+// As many pieces as the ring has may be occupied: those of a span of D, which may begin and end
+// within one.
+int ShiftFor(Duration bound, int64_t pieces) noexcept {
+  const Duration longest = kEndOfTime - kBeginningOfTime;
+  const int64_t span = std::min(bound, longest).count();
+  int shift = 0;
+  while ((span >> shift) > pieces - 2) ++shift;
+  return shift;
+}
+
+// What a record takes in a chunk. The next one begins at a multiple of eight.
+uint32_t RecordBytes(size_t size, size_t words) noexcept {
+  const size_t bytes = sizeof(WaitingLine) + sizeof(uint32_t) * words + size;
+  return static_cast<uint32_t>((bytes + 7) & ~size_t{7});
+}
+uint32_t RecordBytes(const WaitingLine& line) noexcept {
+  return RecordBytes(line.size, line.words);
+}
+
+const WaitingLine* LineAt(const char* bytes) noexcept {
+  return std::launder(reinterpret_cast<const WaitingLine*>(bytes));
+}
+
+bool IsBefore(const WaitingLine* a, const WaitingLine* b) noexcept {
+  return a->at != b->at ? a->at < b->at : a->position < b->position;
+}
+// For a heap with the first line at its top.
+bool IsBehind(const WaitingLine* a, const WaitingLine* b) noexcept { return IsBefore(b, a); }
+
+}  // namespace
+
+ReorderStage::ReorderStage(Duration bound, Duration future_limit, size_t max_bytes)
+    : bound_(bound),
+      future_limit_(future_limit),
+      max_bytes_(max_bytes),
+      shift_(ShiftFor(bound, kPieces)),
+      pieces_(kPieces) {
+  PLEAT_DCHECK(bound > Duration{0});
+}
+
+ReorderStage::~ReorderStage() = default;
+
+// --- Time
+
+bool ReorderStage::IsTooFarAhead(EngineTime at) const noexcept {
+  return IsBeyondFuture(at, ahead_, future_limit_);
+}
+
+void ReorderStage::NoteStamp(EngineTime at) noexcept {
+  newest_ = std::max(newest_, at);
+  ahead_ = std::max(ahead_, at);
+  watermark_ = std::max(watermark_, SaturatingSub(at, bound_));
+}
+
+void ReorderStage::Advance(EngineTime now) noexcept {
+  watermark_ = std::max(watermark_, now);
+  ahead_ = std::max(ahead_, SaturatingAdd(now, bound_));
+}
+
+// --- Lines in
+
+bool ReorderStage::HasPlaceFor(EngineTime at) const noexcept {
+  return waiting() == 0 || PieceOf(at) - lowest_ < kPieces;
+}
+
+// Chunks grow with their piece, so that little of them stays unused.
+const WaitingLine* ReorderStage::Append(Piece& piece, const WaitingLine& line,
+                                        const uint32_t* words, std::string_view text) {
+  const uint32_t bytes = RecordBytes(line);
+  if (piece.chunks.empty() || piece.chunks.back().size - piece.chunks.back().used < bytes) {
+    const size_t usual = std::clamp(piece.bytes / 8, kSmallestChunk, kLargestChunk);
+    const auto size = static_cast<uint32_t>(std::max<size_t>(usual, bytes));
+    piece.chunks.push_back(
+        {std::make_unique_for_overwrite<char[]>(size + kLinePaddingBytes), size});
+    piece.bytes += size;
+  }
+  Chunk& chunk = piece.chunks.back();
+  char* at = chunk.bytes.get() + chunk.used;
+  chunk.used += bytes;
+  const auto* const record = new (at) WaitingLine(line);
+  at += sizeof(WaitingLine);
+  if (line.words > 0) std::memcpy(at, words, sizeof(uint32_t) * line.words);
+  std::memcpy(at + sizeof(uint32_t) * line.words, text.data(), text.size());
+  piece.in_order &=
+      piece.last_at < line.at || (piece.last_at == line.at && piece.last_position <= line.position);
+  piece.last_at = line.at;
+  piece.last_position = line.position;
+  return record;
+}
+
+void ReorderStage::Put(const WaitingLine& line, const uint32_t* words, std::string_view text) {
+  PLEAT_DCHECK(line.size == text.size());
+  PLEAT_DCHECK(line.at >= frontier() && line.at <= newest_ && HasPlaceFor(line.at));
+  const int64_t number = PieceOf(line.at);
+  if (waiting() == 0 && is_open_) Close();
+  if (waiting() == 0 || number < lowest_) lowest_ = number;
+  occupied_[SlotOf(number) / 64] |= uint64_t{1} << (SlotOf(number) % 64);
+  bytes_ += BytesOf(line.size, line.words);
+  waiting_.Add(1);
+  Piece& piece = At(number);
+  const bool is_next = !piece.in_order || piece.last_at <= line.at;
+  if (!is_open_ || open_ != number || (!has_index_ && is_next)) {
+    Append(piece, line, words, text);
+    return;
+  }
+  heap_.push_back(Append(beside_, line, words, text));
+  std::ranges::push_heap(heap_, IsBehind);
+}
+
+// --- Lines out
+
+// Moves lowest_ on to the first piece that has lines. Returns false if there is none.
+bool ReorderStage::FindLowest() noexcept {
+  constexpr size_t kWords = kPieces / 64;
+  const size_t slot = SlotOf(lowest_);
+  size_t word = slot / 64;
+  uint64_t bits = occupied_[word] & (~uint64_t{0} << (slot % 64));
+  for (size_t i = 0; bits == 0; ++i) {
+    if (i == kWords) return false;
+    word = (word + 1) % kWords;
+    bits = occupied_[word];
+  }
+  const size_t found = word * 64 + static_cast<size_t>(std::countr_zero(bits));
+  lowest_ += static_cast<int64_t>((found - slot) % kPieces);
+  return true;
+}
+
+void ReorderStage::Open(int64_t piece) {
+  is_open_ = true;
+  open_ = piece;
+  chunk_ = 0;
+  offset_ = 0;
+  Piece& opened = At(piece);
+  has_index_ = !opened.in_order;
+  if (!has_index_) return;
+  ForEachIn(opened, 0, 0, [this](const WaitingLine& line) { index_.push_back(&line); });
+  std::ranges::sort(index_, IsBefore);
+}
+
+// It has no lines any more.
+void ReorderStage::Close() {
+  Piece& closed = At(open_);
+  for (Piece* piece : {&closed, &beside_}) {
+    for (Chunk& chunk : piece->chunks) taken_.push_back(std::move(chunk));
+    *piece = Piece();
+  }
+  occupied_[SlotOf(open_) / 64] &= ~(uint64_t{1} << (SlotOf(open_) % 64));
+  index_.clear();
+  next_in_index_ = 0;
+  dead_bytes_ = 0;
+  is_open_ = false;
+}
+
+// The next line of the open piece that is not in the heap. Null: there is none.
+const WaitingLine* ReorderStage::FirstInOrder() noexcept {
+  if (has_index_) return next_in_index_ < index_.size() ? index_[next_in_index_] : nullptr;
+  std::vector<Chunk>& chunks = At(open_).chunks;
+  while (offset_ == chunks[chunk_].used) {
+    if (chunk_ + 1 == chunks.size()) return nullptr;
+    taken_.push_back(std::move(chunks[chunk_++]));
+    offset_ = 0;
+  }
+  return LineAt(chunks[chunk_].bytes.get() + offset_);
+}
+
+// The next line of the open piece. Null: there is none.
+const WaitingLine* ReorderStage::First() {
+  const WaitingLine* const first = FirstInOrder();
+  if (heap_.empty()) return first;
+  return first == nullptr || IsBefore(heap_.front(), first) ? heap_.front() : first;
+}
+
+const WaitingLine* ReorderStage::Take(const WaitingLine* line) {
+  if (!heap_.empty() && line == heap_.front()) {
+    std::ranges::pop_heap(heap_, IsBehind);
+    heap_.pop_back();
+    dead_bytes_ += RecordBytes(*line);
+  } else if (has_index_) {
+    ++next_in_index_;
+    dead_bytes_ += RecordBytes(*line);
+  } else {
+    offset_ += RecordBytes(*line);
+  }
+  bytes_ -= BytesOf(line->size, line->words);
+  waiting_.Add(~uint64_t{0});
+  return line;
+}
+
+const WaitingLine* ReorderStage::TakeDue() {
+  for (;;) {
+    if (!is_open_) {
+      if (waiting() == 0 || !FindLowest() || lowest_ > PieceOf(watermark_)) return nullptr;
+      Open(lowest_);
+    }
+    if (const WaitingLine* const line = First(); line != nullptr) {
+      return line->at <= watermark_ ? Take(line) : nullptr;
+    }
+    Close();
+  }
+}
+
+const WaitingLine* ReorderStage::TakeOverLimit() {
+  if (!is_over_limit()) return nullptr;
+  for (;;) {
+    if (!is_open_) {
+      [[maybe_unused]] const bool found = FindLowest();
+      PLEAT_DCHECK(found);
+      Open(lowest_);
+    }
+    if (const WaitingLine* const line = First(); line != nullptr) {
+      if (line->at > watermark_) early_.Add(1);
+      taken_early_ = std::max(taken_early_, line->at);
+      return Take(line);
+    }
+    Close();
+  }
+}
+
+void ReorderStage::FreeTaken() noexcept {
+  taken_.clear();
+  constexpr size_t kWorthIt = size_t{1} << 20;
+  const size_t held = beside_.bytes + (is_open_ && has_index_ ? At(open_).bytes : 0);
+  if (dead_bytes_ > kWorthIt && dead_bytes_ > held / 2) Compact();
+}
+
+// Writes what is left of the open piece anew, in order: lines that were taken leave no holes.
+void ReorderStage::Compact() {
+  std::vector<const WaitingLine*> left = std::move(heap_);
+  const auto keep = [&left](const WaitingLine& line) { left.push_back(&line); };
+  if (has_index_) {
+    for (size_t i = next_in_index_; i < index_.size(); ++i) keep(*index_[i]);
+  } else {
+    ForEachIn(At(open_), chunk_, offset_, keep);
+  }
+  std::ranges::sort(left, IsBefore);
+  Piece anew;
+  for (const WaitingLine* line : left) Append(anew, *line, line->kept().data(), line->text());
+  Close();
+  heap_.clear();
+  taken_.clear();
+  if (left.empty()) return;
+  At(open_) = std::move(anew);
+  occupied_[SlotOf(open_) / 64] |= uint64_t{1} << (SlotOf(open_) % 64);
+}
+
+// From that place on.
+void ReorderStage::ForEachIn(const Piece& piece, size_t chunk, uint32_t offset,
+                             absl::FunctionRef<void(const WaitingLine&)> see) const {
+  for (; chunk < piece.chunks.size(); ++chunk, offset = 0) {
+    const Chunk& each = piece.chunks[chunk];
+    while (offset < each.used) {
+      const WaitingLine* const line = LineAt(each.bytes.get() + offset);
+      offset += RecordBytes(*line);
+      see(*line);
+    }
+  }
+}
+
+void ReorderStage::ForEach(absl::FunctionRef<void(const WaitingLine&)> see) const {
+  for (size_t slot = 0; slot < pieces_.size(); ++slot) {
+    if (is_open_ && slot == SlotOf(open_)) continue;
+    ForEachIn(pieces_[slot], 0, 0, see);
+  }
+  if (!is_open_) return;
+  for (const WaitingLine* line : heap_) see(*line);
+  if (has_index_) {
+    for (size_t i = next_in_index_; i < index_.size(); ++i) see(*index_[i]);
+  } else {
+    ForEachIn(pieces_[SlotOf(open_)], chunk_, offset_, see);
+  }
+}
+
+std::optional<EngineTime> ReorderStage::next() const {
+  if (waiting() == 0) return std::nullopt;
+  EngineTime least = kNever;
+  const auto see = [&least](const WaitingLine& line) { least = std::min(least, line.at); };
+  // Pieces come in the order of time, and the first that has lines has the smallest stamp.
+  for (int64_t piece = lowest_; least == kNever; ++piece) {
+    if (!is_open_ || piece != open_) {
+      ForEachIn(pieces_[SlotOf(piece)], 0, 0, see);
+      continue;
+    }
+    for (const WaitingLine* line : heap_) see(*line);
+    if (has_index_ && next_in_index_ < index_.size()) see(*index_[next_in_index_]);
+    if (!has_index_) ForEachIn(pieces_[SlotOf(piece)], chunk_, offset_, see);
+  }
+  return least;
+}
+
+// --- Snapshots
+
+void ReorderStage::SaveTimes(FieldWriter& out) const {
+  out(newest_, ahead_, watermark_, taken_early_, arrived_, early_.value());
+}
+
+void ReorderStage::LoadTimes(FieldReader& in) {
+  PLEAT_DCHECK(waiting() == 0);
+  for (EngineTime* each : {&newest_, &ahead_, &watermark_, &taken_early_}) {
+    in(*each);
+    if (!in.Expect(Clamp(*each) == *each)) *each = kBeginningOfTime;
+  }
+  arrived_ = in.Number();
+  early_.Load(in);
+}
+
+void ReorderStage::Clear() noexcept {
+  for (Piece& piece : pieces_) piece = Piece();
+  beside_ = Piece();
+  occupied_ = {};
+  index_.clear();
+  heap_.clear();
+  taken_.clear();
+  next_in_index_ = 0;
+  dead_bytes_ = bytes_ = 0;
+  is_open_ = false;
+  waiting_.Add(~waiting_.value() + 1);
+}
+
+}  // namespace pleat::inline v0_1
