@@ -334,8 +334,8 @@ class LineFeed {
   // The line that reader_ has read.
   template <class Into>
   LineResult ArriveAlone(Into& into, std::string_view line, OnUnusualLine on_unusual) {
-    places_.clear();
-    reader_.AppendPlaces(places_);
+    places_.resize(static_cast<size_t>(plan_.paths.slots()));
+    reader_.WritePlaces(places_.data());
     const bool is_control = event_.events.empty();
     const EngineTime at = is_control ? reader_.control().at : event_.events[0].at;
     event_.Clear();
@@ -396,10 +396,8 @@ class LineFeed {
   template <class Into>
   void Take(Into& into, const WaitingLine& line, std::span<const uint32_t> places,
             std::string_view text, Report& report) {
-    using Kind = LineResult::Kind;
     if (line.is_control) TakeRead(into, report);
-    [[maybe_unused]] const Kind kind = reader_.ReadByPlaces(text, places, event_);
-    PLEAT_DCHECK(kind == (line.is_control ? Kind::kControl : Kind::kEvent));
+    reader_.ReadByPlaces(text, places, line.at, line.is_control, event_);
     const auto index = static_cast<int64_t>(line.position - first_position_);
     if (line.is_control) {
       report(index, text, Obey(into, reader_.control(), line.at, index));

@@ -37,7 +37,6 @@ void ReadLines::Read(std::string_view text) {
   batch_.Clear();
   sources_.clear();
   no_events_.clear();
-  places_.clear();
   control_places_.clear();
   excluded_.clear();
   next_excluded_ = 0;
@@ -90,11 +89,19 @@ inline void ReadLines::Note(std::string_view text, LineResult::Kind kind) {
   const auto index = static_cast<uint32_t>(lines_++);
   if (kind != LineResult::Kind::kEvent) [[unlikely]]
     return NoteOther({text.data(), size, index}, kind);
-  if (waits_) reader_.AppendPlaces(places_);
+  if (waits_) NotePlaces();
   Line& line = sources_.emplace_back();  // field by field, as the event is
   line.data = text.data();
   line.size = size;
   line.index = index;
+}
+
+// Of the event that comes next.
+inline void ReadLines::NotePlaces() {
+  const size_t first = sources_.size() * words_;
+  if (places_.size() < first + words_) [[unlikely]]
+    places_.resize(2 * first + words_);
+  reader_.WritePlaces(places_.data() + first);
 }
 
 void ReadLines::ReadPiece(std::string_view piece) {
@@ -114,7 +121,9 @@ void ReadLines::NoteOther(const Line& line, LineResult::Kind kind) {
   using Kind = LineResult::Kind;
   if (kind == Kind::kControl) {
     no_events_.push_back({line, {kind, {}, {}}, reader_.control(), control_places_.size()});
-    if (waits_) reader_.AppendPlaces(control_places_);
+    if (!waits_) return;
+    control_places_.resize(control_places_.size() + words_);
+    reader_.WritePlaces(control_places_.data() + control_places_.size() - words_);
   } else if (kind == Kind::kExcluded) {
     excluded_.push_back(line.index);
   } else if (kind != Kind::kBlank) {

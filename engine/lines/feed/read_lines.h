@@ -97,6 +97,7 @@ class alignas(64) ReadLines {
  private:
   void ReadPiece(std::string_view piece);
   void Note(std::string_view text, LineResult::Kind kind);
+  void NotePlaces();
   void NoteOther(const Line& line, LineResult::Kind kind);
 
   EventReader reader_;
@@ -105,7 +106,7 @@ class alignas(64) ReadLines {
   EventBatch batch_;
   std::vector<Line> sources_;
   std::vector<NoEvent> no_events_;
-  std::vector<uint32_t> places_;
+  std::vector<uint32_t> places_;  // some more words than are used
   std::vector<uint32_t> control_places_;
   std::vector<uint32_t> excluded_;  // their indices
   size_t next_excluded_ = 0;

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <utility>
 
@@ -12,8 +13,12 @@
 namespace pleat::inline v0_1 {
 namespace {
 
+// Sizes of chunks: powers of two, the smallest of which holds a line or two.
 constexpr size_t kSmallestChunk = 512;
 constexpr size_t kLargestChunk = 64 * 1024;
+
+// So much is kept for use again.
+constexpr size_t kSpareBytesMax = size_t{1} << 20;
 
 // As many pieces as the ring has may be occupied: those of a span of D, which may begin and end
 // within one.
@@ -38,12 +43,6 @@ const WaitingLine* LineAt(const char* bytes) noexcept {
   return std::launder(reinterpret_cast<const WaitingLine*>(bytes));
 }
 
-bool IsBefore(const WaitingLine* a, const WaitingLine* b) noexcept {
-  return a->at != b->at ? a->at < b->at : a->position < b->position;
-}
-// For a heap with the first line at its top.
-bool IsBehind(const WaitingLine* a, const WaitingLine* b) noexcept { return IsBefore(b, a); }
-
 }  // namespace
 
 ReorderStage::ReorderStage(Duration bound, Duration future_limit, size_t max_bytes)
@@ -55,19 +54,13 @@ ReorderStage::ReorderStage(Duration bound, Duration future_limit, size_t max_byt
   PLEAT_DCHECK(bound > Duration{0});
 }
 
-ReorderStage::~ReorderStage() = default;
+ReorderStage::~ReorderStage() {
+  Clear();
+  spare_bytes_ = kSpareBytesMax;  // nothing more is kept
+  for (Chunk* list : spare_) FreeChunks(list);
+}
 
 // --- Time
-
-bool ReorderStage::IsTooFarAhead(EngineTime at) const noexcept {
-  return IsBeyondFuture(at, ahead_, future_limit_);
-}
-
-void ReorderStage::NoteStamp(EngineTime at) noexcept {
-  newest_ = std::max(newest_, at);
-  ahead_ = std::max(ahead_, at);
-  watermark_ = std::max(watermark_, SaturatingSub(at, bound_));
-}
 
 void ReorderStage::Advance(EngineTime now) noexcept {
   watermark_ = std::max(watermark_, now);
@@ -76,24 +69,48 @@ void ReorderStage::Advance(EngineTime now) noexcept {
 
 // --- Lines in
 
-bool ReorderStage::HasPlaceFor(EngineTime at) const noexcept {
-  return waiting() == 0 || PieceOf(at) - lowest_ < kPieces;
+ReorderStage::Chunk* ReorderStage::NewChunk(size_t size) {
+  const bool is_usual = size <= kLargestChunk;
+  Chunk*& spare = spare_[is_usual ? std::countr_zero(size / kSmallestChunk) : 0];
+  if (is_usual && spare != nullptr) {
+    Chunk* const chunk = std::exchange(spare, spare->next);
+    spare_bytes_ -= size;
+    chunk->next = nullptr;
+    chunk->used = 0;
+    return chunk;
+  }
+  void* const memory = ::operator new(sizeof(Chunk) + size + kLinePaddingBytes);
+  return new (memory) Chunk{.next = nullptr, .size = static_cast<uint32_t>(size), .used = 0};
+}
+
+void ReorderStage::FreeChunk(Chunk* chunk) noexcept {
+  if (chunk->size > kLargestChunk || spare_bytes_ + chunk->size > kSpareBytesMax) {
+    ::operator delete(chunk);
+    return;
+  }
+  spare_bytes_ += chunk->size;
+  Chunk*& spare = spare_[std::countr_zero(chunk->size / kSmallestChunk)];
+  chunk->next = std::exchange(spare, chunk);
+}
+
+void ReorderStage::FreeChunks(Chunk* first) noexcept {
+  while (first != nullptr) FreeChunk(std::exchange(first, first->next));
 }
 
 // Chunks grow with their piece, so that little of them stays unused.
-const WaitingLine* ReorderStage::Append(Piece& piece, const WaitingLine& line,
-                                        const uint32_t* words, std::string_view text) {
+inline const WaitingLine* ReorderStage::Append(Piece& piece, const WaitingLine& line,
+                                               const uint32_t* words, std::string_view text) {
   const uint32_t bytes = RecordBytes(line);
-  if (piece.chunks.empty() || piece.chunks.back().size - piece.chunks.back().used < bytes) {
+  if (piece.last == nullptr || piece.last->size - piece.last->used < bytes) {
     const size_t usual = std::clamp(piece.bytes / 8, kSmallestChunk, kLargestChunk);
-    const auto size = static_cast<uint32_t>(std::max<size_t>(usual, bytes));
-    piece.chunks.push_back(
-        {std::make_unique_for_overwrite<char[]>(size + kLinePaddingBytes), size});
-    piece.bytes += size;
+    const size_t least = std::max<size_t>(std::bit_floor(usual), bytes);
+    Chunk* const chunk = NewChunk(least <= kLargestChunk ? std::bit_ceil(least) : least);
+    (piece.last == nullptr ? piece.first : piece.last->next) = chunk;
+    piece.last = chunk;
+    piece.bytes += chunk->size;
   }
-  Chunk& chunk = piece.chunks.back();
-  char* at = chunk.bytes.get() + chunk.used;
-  chunk.used += bytes;
+  char* at = piece.last->bytes() + piece.last->used;
+  piece.last->used += bytes;
   const auto* const record = new (at) WaitingLine(line);
   at += sizeof(WaitingLine);
   if (line.words > 0) std::memcpy(at, words, sizeof(uint32_t) * line.words);
@@ -120,8 +137,8 @@ void ReorderStage::Put(const WaitingLine& line, const uint32_t* words, std::stri
     Append(piece, line, words, text);
     return;
   }
-  heap_.push_back(Append(beside_, line, words, text));
-  std::ranges::push_heap(heap_, IsBehind);
+  heap_.push_back({line.at, line.position, Append(beside_, line, words, text)});
+  std::ranges::push_heap(heap_, std::greater<>());
 }
 
 // --- Lines out
@@ -145,20 +162,21 @@ bool ReorderStage::FindLowest() noexcept {
 void ReorderStage::Open(int64_t piece) {
   is_open_ = true;
   open_ = piece;
-  chunk_ = 0;
   offset_ = 0;
-  Piece& opened = At(piece);
+  const Piece& opened = At(piece);
   has_index_ = !opened.in_order;
   if (!has_index_) return;
-  ForEachIn(opened, 0, 0, [this](const WaitingLine& line) { index_.push_back(&line); });
-  std::ranges::sort(index_, IsBefore);
+  ForEachIn(opened.first, 0,
+            [this](const WaitingLine& line) { index_.push_back({line.at, line.position, &line}); });
+  std::ranges::sort(index_, std::less<>());
 }
 
 // It has no lines any more.
 void ReorderStage::Close() {
-  Piece& closed = At(open_);
-  for (Piece* piece : {&closed, &beside_}) {
-    for (Chunk& chunk : piece->chunks) taken_.push_back(std::move(chunk));
+  for (Piece* piece : {&At(open_), &beside_}) {
+    if (piece->first == nullptr) continue;
+    piece->last->next = taken_;
+    taken_ = piece->first;
     *piece = Piece();
   }
   occupied_[SlotOf(open_) / 64] &= ~(uint64_t{1} << (SlotOf(open_) % 64));
@@ -169,27 +187,39 @@ void ReorderStage::Close() {
 }
 
 // The next line of the open piece that is not in the heap. Null: there is none.
-const WaitingLine* ReorderStage::FirstInOrder() noexcept {
-  if (has_index_) return next_in_index_ < index_.size() ? index_[next_in_index_] : nullptr;
-  std::vector<Chunk>& chunks = At(open_).chunks;
-  while (offset_ == chunks[chunk_].used) {
-    if (chunk_ + 1 == chunks.size()) return nullptr;
-    taken_.push_back(std::move(chunks[chunk_++]));
+inline const WaitingLine* ReorderStage::FirstInOrder() noexcept {
+  if (has_index_) {
+    if (next_in_index_ == index_.size()) return nullptr;
+    constexpr size_t kAhead = 4;
+    if (next_in_index_ + kAhead < index_.size()) {
+      const char* const soon = reinterpret_cast<const char*>(index_[next_in_index_ + kAhead].line);
+      for (size_t i = 0; i < 4; ++i) __builtin_prefetch(soon + 64 * i);
+    }
+    return index_[next_in_index_].line;
+  }
+  Piece& piece = At(open_);
+  while (offset_ == piece.first->used) {
+    if (piece.first == piece.last) return nullptr;
+    Chunk* const read = std::exchange(piece.first, piece.first->next);
+    piece.bytes -= read->size;
+    read->next = std::exchange(taken_, read);
     offset_ = 0;
   }
-  return LineAt(chunks[chunk_].bytes.get() + offset_);
+  return LineAt(piece.first->bytes() + offset_);
 }
 
 // The next line of the open piece. Null: there is none.
-const WaitingLine* ReorderStage::First() {
+inline const WaitingLine* ReorderStage::First() {
   const WaitingLine* const first = FirstInOrder();
   if (heap_.empty()) return first;
-  return first == nullptr || IsBefore(heap_.front(), first) ? heap_.front() : first;
+  const Entry& beside = heap_.front();
+  const bool is_beside = first == nullptr || beside < Entry{first->at, first->position, first};
+  return is_beside ? beside.line : first;
 }
 
-const WaitingLine* ReorderStage::Take(const WaitingLine* line) {
-  if (!heap_.empty() && line == heap_.front()) {
-    std::ranges::pop_heap(heap_, IsBehind);
+inline const WaitingLine* ReorderStage::Take(const WaitingLine* line) {
+  if (!heap_.empty() && line == heap_.front().line) {
+    std::ranges::pop_heap(heap_, std::greater<>());
     heap_.pop_back();
     dead_bytes_ += RecordBytes(*line);
   } else if (has_index_) {
@@ -234,7 +264,7 @@ const WaitingLine* ReorderStage::TakeOverLimit() {
 }
 
 void ReorderStage::FreeTaken() noexcept {
-  taken_.clear();
+  FreeChunks(std::exchange(taken_, nullptr));
   constexpr size_t kWorthIt = size_t{1} << 20;
   const size_t held = beside_.bytes + (is_open_ && has_index_ ? At(open_).bytes : 0);
   if (dead_bytes_ > kWorthIt && dead_bytes_ > held / 2) Compact();
@@ -242,31 +272,33 @@ void ReorderStage::FreeTaken() noexcept {
 
 // Writes what is left of the open piece anew, in order: lines that were taken leave no holes.
 void ReorderStage::Compact() {
-  std::vector<const WaitingLine*> left = std::move(heap_);
-  const auto keep = [&left](const WaitingLine& line) { left.push_back(&line); };
+  std::vector<Entry> left = std::exchange(heap_, {});
   if (has_index_) {
-    for (size_t i = next_in_index_; i < index_.size(); ++i) keep(*index_[i]);
+    left.insert(left.end(), index_.begin() + static_cast<std::ptrdiff_t>(next_in_index_),
+                index_.end());
   } else {
-    ForEachIn(At(open_), chunk_, offset_, keep);
+    ForEachIn(At(open_).first, offset_, [&left](const WaitingLine& line) {
+      left.push_back({line.at, line.position, &line});
+    });
   }
-  std::ranges::sort(left, IsBefore);
+  std::ranges::sort(left, std::less<>());
   Piece anew;
-  for (const WaitingLine* line : left) Append(anew, *line, line->kept().data(), line->text());
+  for (const Entry& each : left) {
+    Append(anew, *each.line, each.line->kept().data(), each.line->text());
+  }
   Close();
-  heap_.clear();
-  taken_.clear();
+  FreeChunks(std::exchange(taken_, nullptr));
   if (left.empty()) return;
-  At(open_) = std::move(anew);
+  At(open_) = anew;
   occupied_[SlotOf(open_) / 64] |= uint64_t{1} << (SlotOf(open_) % 64);
 }
 
-// From that place on.
-void ReorderStage::ForEachIn(const Piece& piece, size_t chunk, uint32_t offset,
-                             absl::FunctionRef<void(const WaitingLine&)> see) const {
-  for (; chunk < piece.chunks.size(); ++chunk, offset = 0) {
-    const Chunk& each = piece.chunks[chunk];
-    while (offset < each.used) {
-      const WaitingLine* const line = LineAt(each.bytes.get() + offset);
+// From that place in the chunk on.
+void ReorderStage::ForEachIn(const Chunk* chunk, uint32_t offset,
+                             absl::FunctionRef<void(const WaitingLine&)> see) {
+  for (; chunk != nullptr; chunk = chunk->next, offset = 0) {
+    while (offset < chunk->used) {
+      const WaitingLine* const line = LineAt(chunk->bytes() + offset);
       offset += RecordBytes(*line);
       see(*line);
     }
@@ -276,14 +308,14 @@ void ReorderStage::ForEachIn(const Piece& piece, size_t chunk, uint32_t offset,
 void ReorderStage::ForEach(absl::FunctionRef<void(const WaitingLine&)> see) const {
   for (size_t slot = 0; slot < pieces_.size(); ++slot) {
     if (is_open_ && slot == SlotOf(open_)) continue;
-    ForEachIn(pieces_[slot], 0, 0, see);
+    ForEachIn(pieces_[slot].first, 0, see);
   }
   if (!is_open_) return;
-  for (const WaitingLine* line : heap_) see(*line);
+  for (const Entry& each : heap_) see(*each.line);
   if (has_index_) {
-    for (size_t i = next_in_index_; i < index_.size(); ++i) see(*index_[i]);
+    for (size_t i = next_in_index_; i < index_.size(); ++i) see(*index_[i].line);
   } else {
-    ForEachIn(pieces_[SlotOf(open_)], chunk_, offset_, see);
+    ForEachIn(pieces_[SlotOf(open_)].first, offset_, see);
   }
 }
 
@@ -294,12 +326,12 @@ std::optional<EngineTime> ReorderStage::next() const {
   // Pieces come in the order of time, and the first that has lines has the smallest stamp.
   for (int64_t piece = lowest_; least == kNever; ++piece) {
     if (!is_open_ || piece != open_) {
-      ForEachIn(pieces_[SlotOf(piece)], 0, 0, see);
+      ForEachIn(pieces_[SlotOf(piece)].first, 0, see);
       continue;
     }
-    for (const WaitingLine* line : heap_) see(*line);
-    if (has_index_ && next_in_index_ < index_.size()) see(*index_[next_in_index_]);
-    if (!has_index_) ForEachIn(pieces_[SlotOf(piece)], chunk_, offset_, see);
+    if (!heap_.empty()) see(*heap_.front().line);
+    if (has_index_ && next_in_index_ < index_.size()) see(*index_[next_in_index_].line);
+    if (!has_index_) ForEachIn(pieces_[SlotOf(piece)].first, offset_, see);
   }
   return least;
 }
@@ -321,12 +353,12 @@ void ReorderStage::LoadTimes(FieldReader& in) {
 }
 
 void ReorderStage::Clear() noexcept {
-  for (Piece& piece : pieces_) piece = Piece();
-  beside_ = Piece();
+  for (Piece& piece : pieces_) FreeChunks(std::exchange(piece, {}).first);
+  FreeChunks(std::exchange(beside_, {}).first);
+  FreeChunks(std::exchange(taken_, nullptr));
   occupied_ = {};
   index_.clear();
   heap_.clear();
-  taken_.clear();
   next_in_index_ = 0;
   dead_bytes_ = bytes_ = 0;
   is_open_ = false;

@@ -81,9 +81,16 @@ class ReorderStage {
 
   // Whether the stamp of a line that has just come is further ahead of the newest one than the
   // future limit allows. The first one is not.
-  bool IsTooFarAhead(EngineTime at) const noexcept;
+  bool IsTooFarAhead(EngineTime at) const noexcept {
+    return IsBeyondFuture(at, ahead_, future_limit_);
+  }
   // A line with this stamp has come: the watermark moves.
-  void NoteStamp(EngineTime at) noexcept;
+  void NoteStamp(EngineTime at) noexcept {
+    if (at <= newest_) return;
+    newest_ = at;
+    ahead_ = std::max(ahead_, at);
+    watermark_ = std::max(watermark_, SaturatingSub(at, bound_));
+  }
   // No line older than `now` is waited for any more.
   void Advance(EngineTime now) noexcept;
 
@@ -100,7 +107,9 @@ class ReorderStage {
   uint64_t arrived() const noexcept { return arrived_; }
 
   // Whether Put() can take the stamp before all that is due was taken.
-  bool HasPlaceFor(EngineTime at) const noexcept;
+  bool HasPlaceFor(EngineTime at) const noexcept {
+    return PieceOf(at) - lowest_ < kPieces || waiting() == 0;
+  }
   // REQUIRES: the stamp was noted, is not before the frontier, and has a place.
   void Put(const WaitingLine& line, const uint32_t* words, std::string_view text);
 
@@ -133,19 +142,35 @@ class ReorderStage {
   void Clear() noexcept;
 
  private:
-  // Records behind one another.
+  // Memory for records behind one another. The bytes follow it.
   struct Chunk {
-    std::unique_ptr<char[]> bytes;
+    Chunk* next;
     uint32_t size;
-    uint32_t used = 0;
+    uint32_t used;
+
+    char* bytes() noexcept { return reinterpret_cast<char*>(this + 1); }
+    const char* bytes() const noexcept { return reinterpret_cast<const char*>(this + 1); }
   };
   // The lines of one stretch of time.
   struct Piece {
-    std::vector<Chunk> chunks;
+    Chunk* first = nullptr;
+    Chunk* last = nullptr;
     size_t bytes = 0;  // of all chunks
     bool in_order = true;
     EngineTime last_at = kBeginningOfTime;  // and its position: of the line that came last
     uint64_t last_position = 0;
+  };
+  // What lines are sorted by, beside them: looking at each would miss the cache.
+  struct Entry {
+    EngineTime at;
+    uint64_t position;
+    const WaitingLine* line;
+
+    bool operator<(const Entry& other) const noexcept {
+      return at != other.at ? at < other.at : position < other.position;
+    }
+    // For a heap with the first line at its top.
+    bool operator>(const Entry& other) const noexcept { return other < *this; }
   };
 
   static constexpr int64_t kPieces = 1024;
@@ -156,8 +181,11 @@ class ReorderStage {
     return static_cast<size_t>(piece & (kPieces - 1));
   }
   bool FindLowest() noexcept;
-  static const WaitingLine* Append(Piece& piece, const WaitingLine& line, const uint32_t* words,
-                                   std::string_view text);
+  const WaitingLine* Append(Piece& piece, const WaitingLine& line, const uint32_t* words,
+                            std::string_view text);
+  Chunk* NewChunk(size_t size);
+  void FreeChunk(Chunk* chunk) noexcept;
+  void FreeChunks(Chunk* first) noexcept;
 
   const WaitingLine* FirstInOrder() noexcept;
   const WaitingLine* First();
@@ -165,8 +193,8 @@ class ReorderStage {
   void Open(int64_t piece);
   void Close();
   void Compact();
-  void ForEachIn(const Piece& piece, size_t chunk, uint32_t offset,
-                 absl::FunctionRef<void(const WaitingLine&)> see) const;
+  static void ForEachIn(const Chunk* chunk, uint32_t offset,
+                        absl::FunctionRef<void(const WaitingLine&)> see);
 
   const Duration bound_;
   const Duration future_limit_;
@@ -189,15 +217,19 @@ class ReorderStage {
   bool is_open_ = false;
   int64_t open_ = 0;
   bool has_index_ = false;
-  size_t chunk_ = 0;     // the cursor: a chunk
-  uint32_t offset_ = 0;  // and a place in it
-  std::vector<const WaitingLine*> index_;
+  uint32_t offset_ = 0;  // the cursor: a place in its first chunk
+  std::vector<Entry> index_;
   size_t next_in_index_ = 0;
   Piece beside_;  // has the lines of the heap
-  std::vector<const WaitingLine*> heap_;
+  std::vector<Entry> heap_;
   size_t dead_bytes_ = 0;  // of lines that were taken of the index and of the heap
 
-  std::vector<Chunk> taken_;  // what FreeTaken() frees
+  Chunk* taken_ = nullptr;  // a list of those that FreeTaken() frees
+
+  // Chunks for use again, in lists by their sizes: without disorder to speak of, each line has one.
+  static constexpr size_t kSizes = 8;
+  std::array<Chunk*, kSizes> spare_{};
+  size_t spare_bytes_ = 0;
 
   Counter waiting_;
   Counter early_;

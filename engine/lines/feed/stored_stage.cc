@@ -13,7 +13,7 @@ namespace {
 
 // Puts a line back. Returns false if it is not one that waits.
 bool PutBack(EventReader& reader, EventBatch& batch, std::string& line, EngineTime at,
-             uint64_t position, ReorderStage& stage) {
+             uint64_t position, size_t words, ReorderStage& stage) {
   const size_t size = line.size();
   line.append(kLinePaddingBytes, ' ');
   const std::string_view text(line.data(), size);
@@ -25,8 +25,8 @@ bool PutBack(EventReader& reader, EventBatch& batch, std::string& line, EngineTi
   if (read != at || at < stage.frontier() || at > stage.newest() || position >= stage.arrived()) {
     return false;
   }
-  std::vector<uint32_t> places;
-  reader.AppendPlaces(places);
+  std::vector<uint32_t> places(words);
+  reader.WritePlaces(places.data());
   stage.Put({.at = at,
              .position = position,
              .size = static_cast<uint32_t>(size),
@@ -59,12 +59,13 @@ void LoadStage(const EventPlan& plan, ReorderStage* stage, FieldReader& in) {
   stage->LoadTimes(in);
   EventReader reader(plan);
   EventBatch batch;
+  const auto words = static_cast<size_t>(plan.paths.slots());
   for (uint64_t left = in.Number(); left > 0 && in.ok(); --left) {
     const EngineTime at = ReadTime(in);
     const uint64_t position = in.Number();
     std::string line;
     in(line);
-    in.Expect(in.ok() && PutBack(reader, batch, line, at, position, *stage));
+    in.Expect(in.ok() && PutBack(reader, batch, line, at, position, words, *stage));
   }
 }
 

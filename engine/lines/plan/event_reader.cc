@@ -75,6 +75,12 @@ EventReader::Kind EventReader::ReadEvent(EventBatch& batch, bool values) {
     const Kind verdict = ReadMore(key, batch, at);
     if (verdict != Kind::kEvent) return verdict;
   }
+  AddEvent(key, at, values, batch);
+  return Kind::kEvent;
+}
+
+inline void EventReader::AddEvent(std::string_view key, EngineTime at, bool values,
+                                  EventBatch& batch) {
   const uint32_t mismatched = values ? ValueReader(plan_, scanner_, line_, batch).Read() : 0;
   if (mismatched != 0 && !mismatches_.differ) [[unlikely]]
     NoteMismatches(batch);
@@ -85,7 +91,29 @@ EventReader::Kind EventReader::ReadEvent(EventBatch& batch, bool values) {
   read.at = read.event.at = at;
   read.event.mismatched = mismatched;
   read.event.line_bytes = static_cast<uint32_t>(line_.size());
-  return Kind::kEvent;
+}
+
+// It was read before, so that all of it is valid, and it is known what it is.
+void EventReader::ReadByPlaces(std::string_view line, std::span<const uint32_t> places,
+                               EngineTime at, bool is_control, EventBatch& batch) {
+  line_ = line;
+  scanner_.ScanPlaces(line, places);
+  std::string_view key;
+  [[maybe_unused]] bool valid = ReadScalars(plan_.keys, invalid_line::kKeyTooLong, batch, key);
+  if (!bare_) {
+    MemberMarks member;
+    valid &= plan_.member.empty() ||
+             ReadScalars(plan_.member, invalid_line::kMemberTooLong, batch, member.id);
+    if (is_control) {
+      control_ = {
+          .key = key, .at = at, .cancels = Holds(plan_.cancel_when, batch), .member = member.id};
+      PLEAT_DCHECK(valid);
+      return;
+    }
+    valid &= ReadAbout(member, batch) == Kind::kEvent;
+  }
+  PLEAT_DCHECK(valid && !is_control);
+  AddEvent(key, at, /*values=*/true, batch);
 }
 
 // Of the values of the line, which are the last ones.
@@ -121,6 +149,12 @@ EventReader::Kind EventReader::ReadMore(std::string_view& key, EventBatch& batch
     control_.member = member.id;
     return Kind::kControl;
   }
+  return ReadAbout(member, batch);
+}
+
+// What an event says about its group, and about its member, whose id is known.
+inline EventReader::Kind EventReader::ReadAbout(MemberMarks& member, EventBatch& batch) {
+  const bool has_member = !plan_.member.empty();
   EventMarks marks;
   if (plan_.has_marks && !ReadMarks(batch, marks)) return Kind::kInvalid;
   if (plan_.close_at_slot != PathTree::kNone) {

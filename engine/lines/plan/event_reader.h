@@ -53,15 +53,12 @@ class EventReader {
     return wrong.empty() ? ReadScanned(batch) : Invalid(wrong);
   }
 
-  // If events wait for their turn (EventPlan::waits), those functions read no values: an event is
-  // read once more when it is taken, with its values, by the places that were appended after the
-  // first time. The same line gives the same kind, kEvent or kControl.
-  void AppendPlaces(std::vector<uint32_t>& places) const { scanner_.AppendPlaces(line_, places); }
-  Kind ReadByPlaces(std::string_view line, std::span<const uint32_t> places, EventBatch& batch) {
-    line_ = line;
-    scanner_.ScanPlaces(line, places);
-    return ReadEvent(batch, /*values=*/true);
-  }
+  // If events wait for their turn (EventPlan::waits), those functions read no values. After kEvent and
+  // kControl: writes the places of the values, a word for each path.
+  void WritePlaces(uint32_t* places) const noexcept { scanner_.WritePlaces(line_, places); }
+  // Reads the same line once more, with its values, as the event or the control line that it was.
+  void ReadByPlaces(std::string_view line, std::span<const uint32_t> places, EngineTime at,
+                    bool is_control, EventBatch& batch);
 
   // After kControl. Its texts stay as long as those in the batch.
   const ControlEvent& control() const noexcept { return control_; }
@@ -91,7 +88,9 @@ class EventReader {
   }
   Kind ReadEvent(EventBatch& batch, bool values);
   void NoteMismatches(const EventBatch& batch);
+  void AddEvent(std::string_view key, EngineTime at, bool values, EventBatch& batch);
   Kind ReadMore(std::string_view& key, EventBatch& batch, EngineTime& at);
+  Kind ReadAbout(MemberMarks& member, EventBatch& batch);
   Kind Select(EventBatch& batch);
   bool CheckScalar(const EventPlan::ScalarMember& member);
   bool ReadScalars(const Scalars& fields, std::string_view too_long, EventBatch& batch,

@@ -44,8 +44,8 @@ Value::Kind KindOfWord(std::string_view token) noexcept {
 // and how long the text is. The end of a long text is looked for once more.
 static_assert(kLineBytesMax <= size_t{1} << 20);
 constexpr int kKindShift = 20;
-constexpr uint32_t kPlainBit = 1U << 23;
-constexpr uint32_t kShortIntegerBit = 1U << 24;
+constexpr int kPlainShift = 23;
+constexpr int kShortIntegerShift = 24;
 constexpr int kSizeShift = 25;
 constexpr size_t kLongSize = 127;
 
@@ -144,17 +144,16 @@ bool Scanner::ScanNext(std::string_view line, std::string_view& wrong) {
   return true;
 }
 
-void Scanner::AppendPlaces(std::string_view line, std::vector<uint32_t>& places) const {
+void Scanner::WritePlaces(std::string_view line, uint32_t* places) const noexcept {
   for (const Value& value : values_) {
-    if (value.kind == Value::Kind::kAbsent) {
-      places.push_back(0);
-      continue;
-    }
+    const bool is_there = value.kind != Value::Kind::kAbsent;
     const auto begin = static_cast<uint32_t>(value.text.data() - line.data());
     const auto size = static_cast<uint32_t>(std::min(value.text.size(), kLongSize));
-    places.push_back(begin | static_cast<uint32_t>(value.kind) << kKindShift |
-                     (value.plain ? kPlainBit : 0) | (value.short_integer ? kShortIntegerBit : 0) |
-                     size << kSizeShift);
+    const uint32_t place = begin | static_cast<uint32_t>(value.kind) << kKindShift |
+                           static_cast<uint32_t>(value.plain) << kPlainShift |
+                           static_cast<uint32_t>(value.short_integer) << kShortIntegerShift |
+                           size << kSizeShift;
+    *places++ = is_there ? place : 0;
   }
 }
 
@@ -165,8 +164,8 @@ void Scanner::ScanPlaces(std::string_view line, std::span<const uint32_t> places
     Value& value = values_[i];
     value.kind = static_cast<Value::Kind>(place >> kKindShift & 7);
     if (value.kind == Value::Kind::kAbsent) continue;
-    value.plain = (place & kPlainBit) != 0;
-    value.short_integer = (place & kShortIntegerBit) != 0;
+    value.plain = (place >> kPlainShift & 1) != 0;
+    value.short_integer = (place >> kShortIntegerShift & 1) != 0;
     const char* const begin = line.data() + (place & ((1U << kKindShift) - 1));
     const size_t size = place >> kSizeShift;
     const char* const end = size < kLongSize ? begin + size : EndOfValue(begin, value.kind);

@@ -51,11 +51,11 @@ class Scanner {
   // After a good line: the value of a path, until the next line.
   const Value& value(int slot) const noexcept { return values_[static_cast<size_t>(slot)]; }
 
-  // After a good line: where the values of all paths are in it, a word for each. With them the line
-  // need not be scanned again.
-  void AppendPlaces(std::string_view line, std::vector<uint32_t>& places) const;
+  // After a good line: writes where the values of all paths are in it, a word for each. With them the
+  // line need not be scanned again.
+  void WritePlaces(std::string_view line, uint32_t* places) const noexcept;
 
-  // Scans `line` by its places, as they were appended for the same bytes.
+  // Scans `line` by its places, as they were written for the same bytes.
   void ScanPlaces(std::string_view line, std::span<const uint32_t> places) noexcept;
 
  private:
