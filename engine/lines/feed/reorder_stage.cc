@@ -20,6 +20,9 @@ constexpr size_t kLargestChunk = 64 * 1024;
 // So much is kept for use again.
 constexpr size_t kSpareBytesMax = size_t{1} << 20;
 
+// How many lines the heap may have before others go to the pieces: its entries fit the nearest cache.
+constexpr size_t kHeapLines = 256;
+
 // As many pieces as the ring has may be occupied: those of a span of D, which may begin and end
 // within one.
 int ShiftFor(Duration bound, int64_t pieces) noexcept {
@@ -97,51 +100,89 @@ void ReorderStage::FreeChunks(Chunk* first) noexcept {
   while (first != nullptr) FreeChunk(std::exchange(first, first->next));
 }
 
-// Chunks grow with their piece, so that little of them stays unused.
-inline const WaitingLine* ReorderStage::Append(Piece& piece, const WaitingLine& line,
+// Chunks grow with what they belong to, so that little of them stays unused.
+inline const WaitingLine* ReorderStage::Append(Records& records, const WaitingLine& line,
                                                const uint32_t* words, std::string_view text) {
   const uint32_t bytes = RecordBytes(line);
-  if (piece.last == nullptr || piece.last->size - piece.last->used < bytes) {
-    const size_t usual = std::clamp(piece.bytes / 8, kSmallestChunk, kLargestChunk);
+  if (records.last == nullptr || records.last->size - records.last->used < bytes) {
+    const size_t usual = std::clamp(records.bytes / 8, kSmallestChunk, kLargestChunk);
     const size_t least = std::max<size_t>(std::bit_floor(usual), bytes);
     Chunk* const chunk = NewChunk(least <= kLargestChunk ? std::bit_ceil(least) : least);
-    (piece.last == nullptr ? piece.first : piece.last->next) = chunk;
-    piece.last = chunk;
-    piece.bytes += chunk->size;
+    (records.last == nullptr ? records.first : records.last->next) = chunk;
+    records.last = chunk;
+    records.bytes += chunk->size;
   }
-  char* at = piece.last->bytes() + piece.last->used;
-  piece.last->used += bytes;
+  char* at = records.last->bytes() + records.last->used;
+  records.last->used += bytes;
   const auto* const record = new (at) WaitingLine(line);
   at += sizeof(WaitingLine);
   if (line.words > 0) std::memcpy(at, words, sizeof(uint32_t) * line.words);
   std::memcpy(at + sizeof(uint32_t) * line.words, text.data(), text.size());
-  piece.in_order &=
-      piece.last_at < line.at || (piece.last_at == line.at && piece.last_position <= line.position);
-  piece.last_at = line.at;
-  piece.last_position = line.position;
   return record;
+}
+
+// Writes the records of `entries`, which are all that wait there, anew, without holes.
+void ReorderStage::Repack(Records& records, std::span<Entry> entries) {
+  Records anew;
+  for (Entry& each : entries) {
+    each.line = Append(anew, *each.line, each.line->kept().data(), each.line->text());
+  }
+  FreeChunks(std::exchange(records, anew).first);
 }
 
 void ReorderStage::Put(const WaitingLine& line, const uint32_t* words, std::string_view text) {
   PLEAT_DCHECK(line.size == text.size());
   PLEAT_DCHECK(line.at >= frontier() && line.at <= newest_ && HasPlaceFor(line.at));
-  const int64_t number = PieceOf(line.at);
-  if (waiting() == 0 && is_open_) Close();
-  if (waiting() == 0 || number < lowest_) lowest_ = number;
-  occupied_[SlotOf(number) / 64] |= uint64_t{1} << (SlotOf(number) % 64);
   bytes_ += BytesOf(line.size, line.words);
   waiting_.Add(1);
-  Piece& piece = At(number);
-  const bool is_next = !piece.in_order || piece.last_at <= line.at;
-  if (!is_open_ || open_ != number || (!has_index_ && is_next)) {
-    Append(piece, line, words, text);
+  const bool is_next =
+      run_end_ < line.at || (run_end_ == line.at && run_end_position_ < line.position);
+  if (is_next || run_.first == nullptr) {
+    run_end_ = line.at;
+    run_end_position_ = line.position;
+    Append(run_, line, words, text);
     return;
   }
+  const int64_t piece = PieceOf(line.at);
+  if (heap_.size() < kHeapLines || (is_open_ && open_ == piece)) {
+    PutInHeap(line, words, text);
+  } else {
+    PutInPiece(piece, line, words, text);
+  }
+}
+
+void ReorderStage::PutInHeap(const WaitingLine& line, const uint32_t* words,
+                             std::string_view text) {
   heap_.push_back({line.at, line.position, Append(beside_, line, words, text)});
   std::ranges::push_heap(heap_, std::greater<>());
 }
 
+void ReorderStage::PutInPiece(int64_t piece, const WaitingLine& line, const uint32_t* words,
+                              std::string_view text) {
+  if (in_pieces_ == 0 && is_open_) Close();
+  if (in_pieces_ == 0 || piece < lowest_) lowest_ = piece;
+  ++in_pieces_;
+  occupied_[SlotOf(piece) / 64] |= uint64_t{1} << (SlotOf(piece) % 64);
+  Append(At(piece), line, words, text);
+}
+
 // --- Lines out
+
+// The first line of the run. Null: it has none.
+inline const WaitingLine* ReorderStage::RunFront() noexcept {
+  if (run_.first == nullptr) return nullptr;
+  while (run_offset_ == run_.first->used) {
+    Chunk* const read = run_.first;
+    run_.first = read->next;
+    run_.bytes -= read->size;
+    read->next = std::exchange(taken_, read);
+    run_offset_ = 0;
+    if (run_.first != nullptr) continue;
+    run_ = Records();
+    return nullptr;
+  }
+  return LineAt(run_.first->bytes() + run_offset_);
+}
 
 // Moves lowest_ on to the first piece that has lines. Returns false if there is none.
 bool ReorderStage::FindLowest() noexcept {
@@ -162,135 +203,94 @@ bool ReorderStage::FindLowest() noexcept {
 void ReorderStage::Open(int64_t piece) {
   is_open_ = true;
   open_ = piece;
-  offset_ = 0;
-  const Piece& opened = At(piece);
-  has_index_ = !opened.in_order;
-  if (!has_index_) return;
-  ForEachIn(opened.first, 0,
+  ForEachIn(At(piece).first, 0,
             [this](const WaitingLine& line) { index_.push_back({line.at, line.position, &line}); });
   std::ranges::sort(index_, std::less<>());
 }
 
-// It has no lines any more.
-void ReorderStage::Close() {
-  for (Piece* piece : {&At(open_), &beside_}) {
-    if (piece->first == nullptr) continue;
-    piece->last->next = taken_;
-    taken_ = piece->first;
-    *piece = Piece();
-  }
+// Its lines were taken.
+void ReorderStage::Close() noexcept {
+  Records& closed = At(open_);
+  closed.last->next = taken_;
+  taken_ = closed.first;
+  closed = Records();
   occupied_[SlotOf(open_) / 64] &= ~(uint64_t{1} << (SlotOf(open_) % 64));
   index_.clear();
   next_in_index_ = 0;
-  dead_bytes_ = 0;
   is_open_ = false;
 }
 
-// The next line of the open piece that is not in the heap. Null: there is none.
-inline const WaitingLine* ReorderStage::FirstInOrder() noexcept {
-  if (has_index_) {
-    if (next_in_index_ == index_.size()) return nullptr;
+// The next line, if its stamp is not behind `limit`; else null.
+const WaitingLine* ReorderStage::TakeUpTo(EngineTime limit) {
+  enum class From : uint8_t { kRun, kHeap, kIndex };
+  if (is_open_ && next_in_index_ == index_.size()) Close();
+  Entry first{.at = kNever, .position = 0, .line = nullptr};
+  From from = From::kRun;
+  if (const WaitingLine* const line = RunFront(); line != nullptr) {
+    first = {line->at, line->position, line};
+  }
+  if (!heap_.empty() && heap_.front() < first) {
+    first = heap_.front();
+    from = From::kHeap;
+  }
+  if (!is_open_ && in_pieces_ > 0 && FindLowest() &&
+      lowest_ <= PieceOf(std::min(first.at, limit))) {
+    Open(lowest_);
+  }
+  if (is_open_) {
     constexpr size_t kAhead = 4;
+    const Entry* const next = &index_[next_in_index_];
     if (next_in_index_ + kAhead < index_.size()) {
-      const char* const soon = reinterpret_cast<const char*>(index_[next_in_index_ + kAhead].line);
+      const char* const soon = reinterpret_cast<const char*>(next[kAhead].line);
       for (size_t i = 0; i < 4; ++i) __builtin_prefetch(soon + 64 * i);
     }
-    return index_[next_in_index_].line;
+    if (*next < first) {
+      first = *next;
+      from = From::kIndex;
+    }
   }
-  Piece& piece = At(open_);
-  while (offset_ == piece.first->used) {
-    if (piece.first == piece.last) return nullptr;
-    Chunk* const read = std::exchange(piece.first, piece.first->next);
-    piece.bytes -= read->size;
-    read->next = std::exchange(taken_, read);
-    offset_ = 0;
-  }
-  return LineAt(piece.first->bytes() + offset_);
-}
-
-// The next line of the open piece. Null: there is none.
-inline const WaitingLine* ReorderStage::First() {
-  const WaitingLine* const first = FirstInOrder();
-  if (heap_.empty()) return first;
-  const Entry& beside = heap_.front();
-  const bool is_beside = first == nullptr || beside < Entry{first->at, first->position, first};
-  return is_beside ? beside.line : first;
-}
-
-inline const WaitingLine* ReorderStage::Take(const WaitingLine* line) {
-  if (!heap_.empty() && line == heap_.front().line) {
-    std::ranges::pop_heap(heap_, std::greater<>());
-    heap_.pop_back();
-    dead_bytes_ += RecordBytes(*line);
-  } else if (has_index_) {
-    ++next_in_index_;
-    dead_bytes_ += RecordBytes(*line);
-  } else {
-    offset_ += RecordBytes(*line);
+  if (first.at > limit) return nullptr;
+  const WaitingLine* const line = first.line;
+  switch (from) {
+    case From::kRun: run_offset_ += RecordBytes(*line); break;
+    case From::kHeap:
+      std::ranges::pop_heap(heap_, std::greater<>());
+      heap_.pop_back();
+      beside_.dead += RecordBytes(*line);
+      break;
+    case From::kIndex:
+      ++next_in_index_;
+      --in_pieces_;
+      At(open_).dead += RecordBytes(*line);
+      break;
   }
   bytes_ -= BytesOf(line->size, line->words);
   waiting_.Add(~uint64_t{0});
   return line;
 }
 
-const WaitingLine* ReorderStage::TakeDue() {
-  for (;;) {
-    if (!is_open_) {
-      if (waiting() == 0 || !FindLowest() || lowest_ > PieceOf(watermark_)) return nullptr;
-      Open(lowest_);
-    }
-    if (const WaitingLine* const line = First(); line != nullptr) {
-      return line->at <= watermark_ ? Take(line) : nullptr;
-    }
-    Close();
-  }
-}
+const WaitingLine* ReorderStage::TakeDue() { return TakeUpTo(watermark_); }
 
 const WaitingLine* ReorderStage::TakeOverLimit() {
   if (!is_over_limit()) return nullptr;
-  for (;;) {
-    if (!is_open_) {
-      [[maybe_unused]] const bool found = FindLowest();
-      PLEAT_DCHECK(found);
-      Open(lowest_);
-    }
-    if (const WaitingLine* const line = First(); line != nullptr) {
-      if (line->at > watermark_) early_.Add(1);
-      taken_early_ = std::max(taken_early_, line->at);
-      return Take(line);
-    }
-    Close();
-  }
+  const WaitingLine* const line = TakeUpTo(kEndOfTime);
+  if (line->at > watermark_) early_.Add(1);
+  taken_early_ = std::max(taken_early_, line->at);
+  return line;
 }
 
+// Where lines were taken between others, holes are no more than half.
 void ReorderStage::FreeTaken() noexcept {
+  constexpr size_t kWorthIt = size_t{256} << 10;
   FreeChunks(std::exchange(taken_, nullptr));
-  constexpr size_t kWorthIt = size_t{1} << 20;
-  const size_t held = beside_.bytes + (is_open_ && has_index_ ? At(open_).bytes : 0);
-  if (dead_bytes_ > kWorthIt && dead_bytes_ > held / 2) Compact();
-}
-
-// Writes what is left of the open piece anew, in order: lines that were taken leave no holes.
-void ReorderStage::Compact() {
-  std::vector<Entry> left = std::exchange(heap_, {});
-  if (has_index_) {
-    left.insert(left.end(), index_.begin() + static_cast<std::ptrdiff_t>(next_in_index_),
-                index_.end());
-  } else {
-    ForEachIn(At(open_).first, offset_, [&left](const WaitingLine& line) {
-      left.push_back({line.at, line.position, &line});
-    });
-  }
-  std::ranges::sort(left, std::less<>());
-  Piece anew;
-  for (const Entry& each : left) {
-    Append(anew, *each.line, each.line->kept().data(), each.line->text());
-  }
-  Close();
-  FreeChunks(std::exchange(taken_, nullptr));
-  if (left.empty()) return;
-  At(open_) = anew;
-  occupied_[SlotOf(open_) / 64] |= uint64_t{1} << (SlotOf(open_) % 64);
+  const auto has_holes = [](const Records& records) {
+    return records.dead > kWorthIt && records.dead > records.bytes / 2;
+  };
+  if (has_holes(beside_)) Repack(beside_, heap_);
+  if (!is_open_ || !has_holes(At(open_))) return;
+  index_.erase(index_.begin(), index_.begin() + static_cast<std::ptrdiff_t>(next_in_index_));
+  next_in_index_ = 0;
+  index_.empty() ? Close() : Repack(At(open_), index_);
 }
 
 // From that place in the chunk on.
@@ -306,32 +306,24 @@ void ReorderStage::ForEachIn(const Chunk* chunk, uint32_t offset,
 }
 
 void ReorderStage::ForEach(absl::FunctionRef<void(const WaitingLine&)> see) const {
-  for (size_t slot = 0; slot < pieces_.size(); ++slot) {
-    if (is_open_ && slot == SlotOf(open_)) continue;
-    ForEachIn(pieces_[slot].first, 0, see);
-  }
-  if (!is_open_) return;
+  ForEachIn(run_.first, run_offset_, see);
   for (const Entry& each : heap_) see(*each.line);
-  if (has_index_) {
-    for (size_t i = next_in_index_; i < index_.size(); ++i) see(*index_[i].line);
-  } else {
-    ForEachIn(pieces_[SlotOf(open_)].first, offset_, see);
+  for (size_t i = next_in_index_; i < index_.size(); ++i) see(*index_[i].line);
+  for (size_t slot = 0; slot < pieces_.size(); ++slot) {
+    if (!is_open_ || slot != SlotOf(open_)) ForEachIn(pieces_[slot].first, 0, see);
   }
 }
 
 std::optional<EngineTime> ReorderStage::next() const {
   if (waiting() == 0) return std::nullopt;
-  EngineTime least = kNever;
+  EngineTime least = heap_.empty() ? kNever : heap_.front().at;
+  if (next_in_index_ < index_.size()) least = std::min(least, index_[next_in_index_].at);
   const auto see = [&least](const WaitingLine& line) { least = std::min(least, line.at); };
-  // Pieces come in the order of time, and the first that has lines has the smallest stamp.
-  for (int64_t piece = lowest_; least == kNever; ++piece) {
-    if (!is_open_ || piece != open_) {
-      ForEachIn(pieces_[SlotOf(piece)].first, 0, see);
-      continue;
-    }
-    if (!heap_.empty()) see(*heap_.front().line);
-    if (has_index_ && next_in_index_ < index_.size()) see(*index_[next_in_index_].line);
-    if (!has_index_) ForEachIn(pieces_[SlotOf(piece)].first, offset_, see);
+  ForEachIn(run_.first, run_offset_, see);
+  if (next_in_index_ == index_.size() && in_pieces_ > 0) {
+    int64_t piece = lowest_;
+    while ((is_open_ && piece == open_) || At(piece).first == nullptr) ++piece;
+    ForEachIn(At(piece).first, 0, see);
   }
   return least;
 }
@@ -353,14 +345,14 @@ void ReorderStage::LoadTimes(FieldReader& in) {
 }
 
 void ReorderStage::Clear() noexcept {
-  for (Piece& piece : pieces_) FreeChunks(std::exchange(piece, {}).first);
-  FreeChunks(std::exchange(beside_, {}).first);
+  for (Records& piece : pieces_) FreeChunks(std::exchange(piece, {}).first);
+  for (Records* records : {&run_, &beside_}) FreeChunks(std::exchange(*records, {}).first);
   FreeChunks(std::exchange(taken_, nullptr));
   occupied_ = {};
   index_.clear();
   heap_.clear();
-  next_in_index_ = 0;
-  dead_bytes_ = bytes_ = 0;
+  next_in_index_ = run_offset_ = 0;
+  bytes_ = in_pieces_ = 0;
   is_open_ = false;
   waiting_.Add(~waiting_.value() + 1);
 }

@@ -14,15 +14,17 @@
 // rules of the collection. The frontier is the watermark; or the stamp of the last line that was
 // taken before its time, because there was no room.
 //
-// How it is kept. Time is cut into some 1,000 pieces of a power of two microseconds for each span
-// of D, and each piece has a list of records, behind one another in chunks of memory, as they came.
-// Nothing is sorted until the watermark reaches a piece; and not then if its records came in order,
-// as those of an input without disorder do: they are read as they were written. Else an index of
-// the piece is sorted, which fits a cache. What comes into a piece that is being taken goes to a
-// heap beside the index. This is a calendar queue (R. Brown, "Calendar queues: a fast O(1) priority
-// queue implementation for the simulation event set problem", CACM 31(10), 1988) whose calendar is
-// one span long, as no stamp that waits is further away. An arrival costs O(1), and one that is
-// taken O(log n) of the n in its piece.
+// Where lines wait:
+//   - A line that is not older than all before it goes to the end of the run, which is read as it was
+//     written. So an input in order is appended and taken from the front.
+//   - Others go to a heap, as long as there are few.
+//   - If there are many, time is cut into some 1,000 pieces for a span of D, and each piece has a list
+//     of records behind one another, as they came. Its index is sorted when the watermark reaches the
+//     piece, and fits a cache; lines that come into the piece after that go to the heap. This is a
+//     calendar queue (R. Brown, "Calendar queues: a fast O(1) priority queue implementation for the
+//     simulation event set problem", CACM 31(10), 1988) whose calendar is one span long, as no stamp
+//     that waits is further away. An arrival costs O(1), and one that is taken O(log n) of the n in
+//     its piece.
 //
 // Thread safety: one thread at a time; the counts are for any thread.
 #pragma once
@@ -108,7 +110,7 @@ class ReorderStage {
 
   // Whether Put() can take the stamp before all that is due was taken.
   bool HasPlaceFor(EngineTime at) const noexcept {
-    return PieceOf(at) - lowest_ < kPieces || waiting() == 0;
+    return PieceOf(at) - lowest_ < kPieces || in_pieces_ == 0;
   }
   // REQUIRES: the stamp was noted, is not before the frontier, and has a place.
   void Put(const WaitingLine& line, const uint32_t* words, std::string_view text);
@@ -151,14 +153,11 @@ class ReorderStage {
     char* bytes() noexcept { return reinterpret_cast<char*>(this + 1); }
     const char* bytes() const noexcept { return reinterpret_cast<const char*>(this + 1); }
   };
-  // The lines of one stretch of time.
-  struct Piece {
+  struct Records {
     Chunk* first = nullptr;
     Chunk* last = nullptr;
     size_t bytes = 0;  // of all chunks
-    bool in_order = true;
-    EngineTime last_at = kBeginningOfTime;  // and its position: of the line that came last
-    uint64_t last_position = 0;
+    size_t dead = 0;   // of records that were taken and have left a hole
   };
   // What lines are sorted by, beside them: looking at each would miss the cache.
   struct Entry {
@@ -176,25 +175,29 @@ class ReorderStage {
   static constexpr int64_t kPieces = 1024;
 
   int64_t PieceOf(EngineTime at) const noexcept { return at.time_since_epoch().count() >> shift_; }
-  Piece& At(int64_t piece) noexcept { return pieces_[SlotOf(piece)]; }
+  Records& At(int64_t piece) noexcept { return pieces_[SlotOf(piece)]; }
+  const Records& At(int64_t piece) const noexcept { return pieces_[SlotOf(piece)]; }
   static size_t SlotOf(int64_t piece) noexcept {
     return static_cast<size_t>(piece & (kPieces - 1));
   }
-  bool FindLowest() noexcept;
-  const WaitingLine* Append(Piece& piece, const WaitingLine& line, const uint32_t* words,
+
+  const WaitingLine* Append(Records& records, const WaitingLine& line, const uint32_t* words,
                             std::string_view text);
+  void Repack(Records& records, std::span<Entry> entries);
   Chunk* NewChunk(size_t size);
   void FreeChunk(Chunk* chunk) noexcept;
   void FreeChunks(Chunk* first) noexcept;
-
-  const WaitingLine* FirstInOrder() noexcept;
-  const WaitingLine* First();
-  const WaitingLine* Take(const WaitingLine* line);
-  void Open(int64_t piece);
-  void Close();
-  void Compact();
   static void ForEachIn(const Chunk* chunk, uint32_t offset,
                         absl::FunctionRef<void(const WaitingLine&)> see);
+
+  void PutInHeap(const WaitingLine& line, const uint32_t* words, std::string_view text);
+  void PutInPiece(int64_t piece, const WaitingLine& line, const uint32_t* words,
+                  std::string_view text);
+  const WaitingLine* RunFront() noexcept;
+  bool FindLowest() noexcept;
+  void Open(int64_t piece);
+  void Close() noexcept;
+  const WaitingLine* TakeUpTo(EngineTime limit);
 
   const Duration bound_;
   const Duration future_limit_;
@@ -205,28 +208,29 @@ class ReorderStage {
   EngineTime ahead_ = kBeginningOfTime;  // the newest, or what Advance() says it may be
   EngineTime watermark_ = kBeginningOfTime;
   EngineTime taken_early_ = kBeginningOfTime;  // the latest
-
   uint64_t arrived_ = 0;
-  std::vector<Piece> pieces_;                      // a ring
+  size_t bytes_ = 0;  // as BytesOf() counts, of all that wait
+
+  Records run_;
+  uint32_t run_offset_ = 0;                // of its next line, in its first chunk
+  EngineTime run_end_ = kBeginningOfTime;  // the stamp of its last line, and the position
+  uint64_t run_end_position_ = 0;
+
+  std::vector<Entry> heap_;
+  Records beside_;  // has the lines of the heap
+
+  std::vector<Records> pieces_;                    // a ring
   std::array<uint64_t, kPieces / 64> occupied_{};  // a bit for each of them that has lines
   int64_t lowest_ = 0;                             // no piece before it has lines
-  size_t bytes_ = 0;                               // as BytesOf(), of all that wait
-
-  // The piece that is being taken, if there is one. The next line is the first of its chunks from
-  // the cursor on, or, if they are not in order, of the index; or of the heap.
+  uint64_t in_pieces_ = 0;                         // lines
+  // The piece that is being taken, if there is one, and its lines in order.
   bool is_open_ = false;
   int64_t open_ = 0;
-  bool has_index_ = false;
-  uint32_t offset_ = 0;  // the cursor: a place in its first chunk
   std::vector<Entry> index_;
   size_t next_in_index_ = 0;
-  Piece beside_;  // has the lines of the heap
-  std::vector<Entry> heap_;
-  size_t dead_bytes_ = 0;  // of lines that were taken of the index and of the heap
 
   Chunk* taken_ = nullptr;  // a list of those that FreeTaken() frees
-
-  // Chunks for use again, in lists by their sizes: without disorder to speak of, each line has one.
+  // Chunks for use again, in lists by their sizes.
   static constexpr size_t kSizes = 8;
   std::array<Chunk*, kSizes> spare_{};
   size_t spare_bytes_ = 0;
