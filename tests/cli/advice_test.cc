@@ -98,10 +98,12 @@ TEST(Advice, PathsAreCountedOverAllThreadsAndFiles) {
 
 TEST(Advice, InputOutOfOrderIsSaid) {
   const std::string input = At(50) + At(100) + At(70) + At(100) + At(99) + At(101);
-  EXPECT_TRUE(Says(ErrOf("--time t", input),
-                   "2 events came up to 30s behind; sort them by time, or see --reorder\n"));
-  EXPECT_TRUE(Says(ErrOf("--time t", At(3'000) + At(1)),
-                   "1 event came up to 50m behind; sort them by time, or see --reorder\n"));
+  EXPECT_TRUE(
+      Says(ErrOf("--time t", input),
+           "2 events came up to 30s behind; --reorder 30s takes them in the order of time\n"));
+  EXPECT_TRUE(
+      Says(ErrOf("--time t", At(3'000) + At(1)),
+           "1 event came up to 50m behind; --reorder 50m takes them in the order of time\n"));
   EXPECT_EQ(ErrOf("--time t --reorder 30s", input).find("behind"), std::string::npos);
   EXPECT_EQ(ErrOf("--time t", At(1) + At(1) + At(2)).find("behind"), std::string::npos);
 }
@@ -112,12 +114,13 @@ TEST(Advice, FilesAreNotMergedByTimeAndThatIsSaid) {
   const std::string late = dir.Write("late", At(20) + At(40));
   const std::string mixed = dir.Write("mixed", At(60) + At(55));
   EXPECT_EQ(ErrOf("--time t " + early + " " + late).find("behind"), std::string::npos);
-  EXPECT_TRUE(Says(ErrOf("--time t " + late + " " + early),
-                   "2 events came up to 40s behind; sort them by time, or see --reorder (2 behind "
-                   "an earlier file: files "
-                   "are read one after the other, not merged by time)\n"));
+  EXPECT_TRUE(Says(
+      ErrOf("--time t " + late + " " + early),
+      "2 events came up to 40s behind; --reorder 40s takes them in the order of time (2 behind "
+      "an earlier file: files "
+      "are read one after the other, not merged by time)\n"));
   EXPECT_TRUE(Says(ErrOf("--time t " + early + " " + mixed),
-                   "1 event came up to 5s behind; sort them by time, or see --reorder\n"));
+                   "1 event came up to 5s behind; --reorder 5s takes them in the order of time\n"));
 }
 
 TEST(Advice, AFileWithoutTimeIsStampedByTheClockAndThatIsSaid) {

@@ -58,13 +58,21 @@ std::string RoundedUp(Duration d) {
 
 std::string AboutOrder(const JobOptions& options, const StampCounts& stamps) {
   if (options.event.time.empty() || stamps.most_behind <= options.event.reorder) return {};
-  std::string out = Counted(stamps.out_of_order, "event") + " came up to " +
-                    RoundedUp(stamps.most_behind) + " behind; sort them by time, or see --reorder";
+  const std::string behind = RoundedUp(stamps.most_behind);
+  std::string out = Counted(stamps.out_of_order, "event") + " came up to " + behind +
+                    " behind; --reorder " + behind + " takes them in the order of time";
   if (stamps.behind_input > 0) {
     out += " (" + Grouped(stamps.behind_input) +
            " behind an earlier file: files are read one after the other, not merged by time)";
   }
   return out;
+}
+
+std::string AboutWaiting(const LineCounts& lines) {
+  if (lines.released_early == 0) return {};
+  return Counted(lines.released_early, "line") + (lines.released_early == 1 ? " was" : " were") +
+         " taken too early, as half of --max-memory was full of lines that waited: a smaller "
+         "--reorder needs less, and more memory holds more";
 }
 
 std::string AboutZone(bool assumed_utc) {
@@ -102,6 +110,7 @@ std::vector<std::string> AdviceOn(const JobOptions& options, std::span<const Opt
       AboutPaths(absent, line),
       AboutExcluded(options, line, lines),
       AboutOrder(options, stamps),
+      AboutWaiting(lines),
       AboutTime(options),
       AboutZone(stamps.assumed_utc),
       AdviceOnUnit(options.event.time_unit, stamps.oldest, stamps.newest)};

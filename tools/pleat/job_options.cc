@@ -90,9 +90,12 @@ std::vector<Flag> CommonFlags(JobOptions& o) {
       {"time-format", "FORMAT",
        "how times are written, by the letters of strptime, such as\n"
        "'%d.%m.%Y %H:%M:%S'; %E*f reads the digits of a fraction"},
-      {"reorder", "DURATION", ""},
+      {"reorder", "DURATION",
+       "how far out of order events may come (default 0). An event waits until none can\n"
+       "come that is older by then, and is taken in the order of time: the results are\n"
+       "those of a sorted input, and on a pipe come out later by this much"},
       {"future-limit", "DURATION",
-       "events ahead of the watermark by more than this are invalid (default inf)"},
+       "events ahead of the newest one so far by more than this are invalid (default inf)"},
       {"where", "COND",
        "only lines for which this holds are events; the others are counted as excluded,\n"
        "and otherwise as if they were not there"},

@@ -32,7 +32,8 @@ SummaryRow LinesRow(const LineCounts& lines, uint64_t late, uint64_t over_limit,
                     std::initializer_list<CountAndWhat> more) {
   return {"lines", Grouped(lines.lines),
           Grouped(lines.invalid) + " invalid, " + Grouped(late) + " late, " + Grouped(over_limit) +
-              " over limit" + IfAny(more) + IfAny({{lines.excluded, "excluded"}})};
+              " over limit" + IfAny(more) +
+              IfAny({{lines.excluded, "excluded"}, {lines.waiting, "waiting for the next run"}})};
 }
 
 std::string MembersText(std::initializer_list<LedgerMember> members) {

@@ -114,7 +114,8 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       CommonFlag(o, "at-end",
                  "at the end of input: close the open groups with the reason \"end\" (default),\n"
                  "drop them (not with --state), or with --state keep them for the next run,\n"
-                 "and leave it a last line of a FILE that has no end yet"),
+                 "and leave it the lines that wait (--reorder) and a last line of a FILE that has\n"
+                 "no end yet"),
       CommonFlag(o, "open",
                  "write the groups that are open when the input ends to FILE, with the reason\n"
                  "\"open\", whatever --at-end does with them"),
@@ -135,12 +136,11 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       CommonFlag(o, "time-unit"),
       CommonFlag(o, "time-zone"),
       CommonFlag(o, "time-format"),
-      CommonFlag(
-          o, "reorder",
-          "how far out of order events may come: the watermark, which closes groups,\n"
-          "trails the newest event by this much (default 0). Until a group closes it takes in\n"
-          "events, so a pause as long as quiet period and bound may not end it: better\n"
-          "sort a file by time"),
+      CommonFlag(o, "reorder",
+                 "how far out of order events may come (default 0). An event waits until none can\n"
+                 "come that is older by then, and is taken in the order of time: the results are\n"
+                 "those of a sorted input. On a pipe they come out later by this much, also those\n"
+                 "of --edge leading and --partial-every"),
       {"allowed-lateness", "DURATION",
        "events older than the watermark by more than this are late (default inf)"},
       {"on-late", "reject|fold|correct",

@@ -145,9 +145,7 @@ std::vector<Flag> LiveSetFlags(LiveSetRunOptions& o) {
       CommonFlag(o, "time-unit"),
       CommonFlag(o, "time-zone"),
       CommonFlag(o, "time-format"),
-      CommonFlag(o, "reorder",
-                 "how far out of order events may come: the watermark, by which members expire,\n"
-                 "trails the newest event by this much (default 0)"),
+      CommonFlag(o, "reorder"),
       CommonFlag(o, "late", "write late lines there, as they came"),
       CommonFlag(o, "future-limit"),
       CommonFlag(o, "idle",
@@ -176,6 +174,10 @@ std::vector<Flag> LiveSetFlags(LiveSetRunOptions& o) {
                  "after a crash or a kill, and the next run with further FILEs: each FILE is read\n"
                  "once. --output, --late and --invalid are then written in place. See pleat state\n"
                  "--help"),
+      CommonFlag(
+          o, "at-end",
+          "at the end of input, with --state: keep leaves the lines that wait (--reorder) to\n"
+          "the next run, as a signal does; flush takes them (default)"),
       CommonFlag(o, "snapshot-every"),
       CommonFlag(o, "max-forward-jump"),
       Heading("Running"),
@@ -204,6 +206,9 @@ absl::Status CheckCounts(const LiveSetRunOptions& options) {
 }
 
 absl::Status CheckLiveSetOptions(const LiveSetRunOptions& options) {
+  if (options.at_end == AtEnd::kDrop) {
+    return WrongFlag("at-end", "must be flush or keep: what is live at the end stays so");
+  }
   if (absl::Status effects = CheckEffects(options); !effects.ok()) return effects;
   if (!options.late_file.empty() && !options.has_time()) {
     return WrongFlag("late", "needs --time, without which no event is late");

@@ -83,7 +83,8 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
       CommonFlag(o, "at-end",
                  "at the end of input: close the open windows with the reason \"end\" (default),\n"
                  "drop them (not with --state), or with --state keep them for the next run,\n"
-                 "and leave it a last line of a FILE that has no end yet"),
+                 "and leave it the lines that wait (--reorder) and a last line of a FILE that has\n"
+                 "no end yet"),
       CommonFlag(o, "open",
                  "write the windows that are open when the input ends to FILE, with the reason\n"
                  "\"open\", whatever --at-end does with them"),
@@ -97,9 +98,7 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
       CommonFlag(o, "time-unit"),
       CommonFlag(o, "time-zone"),
       CommonFlag(o, "time-format"),
-      CommonFlag(o, "reorder",
-                 "how far out of order events may come: the watermark trails the newest event\n"
-                 "by this much (default 0)"),
+      CommonFlag(o, "reorder"),
       {"on-late", "reject|clamp|correct",
        "count late events without adding them (default), add them to the earliest window\n"
        "that takes any, or write each by itself, with the reason \"correction\""},
