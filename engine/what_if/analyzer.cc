@@ -67,6 +67,10 @@ class [[gnu::visibility("hidden")]] Analyzer::Impl {
   Impl& operator=(const Impl&) = delete;
 
   bool Add(std::string_view key, EngineTime at);
+  void Advance(EngineTime now) noexcept {
+    now_ = std::max(now_, now);
+    open_.MoveTo(now_);
+  }
   std::unique_ptr<const Analysis> Finish();
 
   EngineTime now() const noexcept { return now_; }
@@ -190,8 +194,7 @@ bool Analyzer::Impl::Add(std::string_view key, EngineTime at) {
   ++events_;
   first_ = std::min(first_, at);
   last_ = std::max(last_, at);
-  now_ = std::max(now_, SaturatingSub(at, options_.watermark_delay));
-  open_.MoveTo(now_);
+  Advance(SaturatingSub(at, options_.watermark_delay));
   if (number == KeyIndex::kNone) {
     AddKey(packed, hash, at);
   } else {
@@ -433,6 +436,7 @@ Analyzer& Analyzer::operator=(Analyzer&&) noexcept = default;
 Analyzer::~Analyzer() = default;
 
 bool Analyzer::Add(std::string_view key, EngineTime at) { return impl_->Add(key, at); }
+void Analyzer::Advance(EngineTime now) noexcept { impl_->Advance(now); }
 std::unique_ptr<const Analysis> Analyzer::Finish() && { return impl_->Finish(); }
 EngineTime Analyzer::now() const noexcept { return impl_->now(); }
 uint64_t Analyzer::events() const noexcept { return impl_->events(); }

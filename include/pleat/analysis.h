@@ -128,6 +128,10 @@ class PLEAT_EXPORT Analyzer {
   // event was left out.
   bool Add(std::string_view key, EngineTime at);
 
+  // Moves the watermark to `now`, or leaves it if it is later already: what Engine::Advance() is to
+  // a folder.
+  void Advance(EngineTime now) noexcept;
+
   // The analysis of all events, with every open group closed. REQUIRES: called once.
   std::unique_ptr<const Analysis> Finish() &&;
 

@@ -183,8 +183,8 @@ class PLEAT_EXPORT JsonFolder {
   // took.
   size_t Fold(JsonLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual);
 
-  // For an input that has gone idle, on event time. Takes the lines that wait up to `now`, and moves
-  // the engine's time there: lines older than that are not waited for any more.
+  // For an input that has gone idle, on event time. Takes the lines that wait up to `now`, and
+  // moves the engine's time there: lines older than that are not waited for any more.
   void Advance(EngineTime now, OnUnusualLine on_unusual);
 
   // At the end of the input: takes all lines that wait, and moves time to the newest stamp. Without

@@ -25,8 +25,8 @@ namespace pleat::inline v0_1 {
 class PLEAT_EXPORT JsonAnalyzer {
  public:
   // Lines that are out of order are brought in order, as far as EventSpec::reorder says; the
-  // watermark delay of `options` does not count. Errors: kInvalidArgument, naming the option, if the
-  // spec is not valid or has no time, or an option is out of range.
+  // watermark delay of `options` does not count. Errors: kInvalidArgument, naming the option, if
+  // the spec is not valid or has no time, or an option is out of range.
   static absl::StatusOr<std::unique_ptr<JsonAnalyzer>> Open(const EventSpec& spec,
                                                             AnalyzerOptions options);
   ~JsonAnalyzer();

@@ -205,8 +205,8 @@ struct EventSpec {
 
   // How far events may be out of order. Lines wait until the watermark, which is the newest event
   // time less this, has reached their own time, and are then taken in the order of time; of equal
-  // times in the order of arrival. So events that are out of order by no more than this have the same
-  // results as events in order. One that is older than the watermark is taken at once.
+  // times in the order of arrival. So events that are out of order by no more than this have the
+  // same results as events in order. One that is older than the watermark is taken at once.
   // Range: zero or more; above zero only with `time`.
   Duration reorder{0};
 
@@ -216,7 +216,8 @@ struct EventSpec {
   size_t max_waiting_bytes = size_t{1} << 30;
 
   // A line whose event time is further ahead of the engine's time than this is invalid; with
-  // `reorder`, further ahead of the newest event time so far. Range: zero or more. Default: none is.
+  // `reorder`, further ahead of the newest event time so far.
+  // Range: zero or more. Default: none is.
   Duration future_limit = kForever;
 
   // A line for which the condition does not hold, or whose event time is before `from`, or at `to`
@@ -295,15 +296,15 @@ struct LineResult {
 
 // A line that is neither blank nor excluded, nor waits, nor is an event that was simply folded.
 struct UnusualLine {
-  // Among the lines of the text, blank ones included, from 0. Below zero, of lines that have waited:
-  // -1 is the last line that was given before this text.
+  // Among the lines of the text, blank ones included, from 0. Below zero, of lines that have
+  // waited: -1 is the last line that was given before this text.
   int64_t index;
   std::string_view text;  // without its newline
   LineResult result;      // its views are valid during the call that hands it over
 };
 
-// Called for every unusual line in order: for one that has waited when it is taken. Returns whether to
-// go on. Lines whose turn has come are taken even so, and not told of.
+// Called for every unusual line in order: for one that has waited when it is taken. Returns whether
+// to go on. Lines whose turn has come are taken even so, and not told of.
 using OnUnusualLine = absl::FunctionRef<bool(const UnusualLine&)>;
 
 // An OnUnusualLine for whom the counts are enough.

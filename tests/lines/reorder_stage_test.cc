@@ -30,7 +30,7 @@ class StageTest : public testing::Test {
   bool Arrive(EngineTime at, const std::string& text = {}, bool is_control = false) {
     const uint64_t position = stage_->CountArrived(1);
     stage_->NoteStamp(at);
-    if (at < stage_->frontier()) return false;
+    if (at < stage_->passed()) return false;
     if (!stage_->HasPlaceFor(at)) TakeDue();
     const std::vector<uint32_t> words = {static_cast<uint32_t>(position), 7};
     stage_->Put({.at = at,
@@ -112,21 +112,21 @@ TEST_F(StageTest, EqualStampsAreTakenInTheOrderOfArrival) {
   EXPECT_EQ(taken_, (std::vector<uint64_t>{1, 3, 5, 0, 2, 4}));
 }
 
-TEST_F(StageTest, ALineOlderThanTheFrontierDoesNotWait) {
+TEST_F(StageTest, ALineThatHasMissedItsTurnDoesNotWait) {
   Open(Duration(10));
   EXPECT_TRUE(Arrive(At(100)));
   EXPECT_TRUE(Arrive(At(90)));
   EXPECT_FALSE(Arrive(At(89)));
 }
 
-TEST_F(StageTest, OverItsBytesTheOldestAreTakenEarlyAndTheFrontierIsThere) {
+TEST_F(StageTest, OverItsBytesTheOldestAreTakenEarlyAndOlderOnesHaveMissedTheirTurn) {
   Open(Duration(1'000), /*max_bytes=*/2 * ReorderStage::BytesOf(5, 2));
   for (const int64_t at : {30, 10, 20}) Arrive(At(at), "12345");
   EXPECT_TRUE(stage_->is_over_limit());
   TakeOverLimit();
   EXPECT_EQ(taken_, (std::vector<uint64_t>{1}));
   EXPECT_EQ(stage_->taken_early(), 1u);
-  EXPECT_EQ(stage_->frontier(), At(10));
+  EXPECT_EQ(stage_->passed(), At(10));
   EXPECT_FALSE(Arrive(At(9)));
   EXPECT_TRUE(Arrive(At(10)));
 }

@@ -144,9 +144,7 @@ void LineJob::ReadInputs() {
 }
 
 void LineJob::ReadInput(const std::string& path, BlockQueue& blocks) {
-  EndPastInput();
-  input_ = Input();
-  input_.name = Printable(InputName(path));
+  BeginInputOf(path);
   const absl::StatusOr<InputStart> start = BeginInput(path);
   if (!start.ok()) return StopFor(start.status());
   if (start->skipped) return;
@@ -161,11 +159,17 @@ void LineJob::ReadInput(const std::string& path, BlockQueue& blocks) {
   ReadBlocks(path, blocks, *live);
 }
 
-// Lines of the input that ends may wait, and be named later.
-void LineJob::EndPastInput() {
-  const uint64_t taken = input_.lines_before - input_.lines_at_start;
+// Lines of the input before may wait, and be named later.
+void LineJob::BeginInputOf(const std::string& path) {
+  Input before = std::exchange(input_, {});
+  input_.name = Printable(InputName(path));
+  input_.past = std::move(before.past);
+  const uint64_t taken = before.lines_before - before.lines_at_start;
   if (options_.event.reorder == Duration{0} || taken == 0) return;
-  past_inputs_.push_back({input_.name, std::move(input_.line_map), input_.lines_before, taken});
+  input_.past.push_back({.name = std::move(before.name),
+                         .line_map = std::move(before.line_map),
+                         .lines = before.lines_before,
+                         .taken = taken});
 }
 
 // Between two lines of an input, or before its first.
@@ -494,7 +498,7 @@ std::string LineJob::PlaceOf(int64_t line_index) const {
   if (line >= 0) {
     return place(input_.name, input_.line_map.get(), input_.lines_before, line_index);
   }
-  for (auto past = past_inputs_.rbegin(); past != past_inputs_.rend(); ++past) {
+  for (auto past = input_.past.rbegin(); past != input_.past.rend(); ++past) {
     const auto taken = static_cast<int64_t>(past->taken);
     if (line + taken >= 0) return place(past->name, past->line_map.get(), past->lines, line);
     line += taken;

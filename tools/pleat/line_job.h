@@ -225,6 +225,13 @@ class LineJob : private InputWaiter {
     kReaderGone
   };
 
+  // An input that was read before. Lines of it may still wait for their turn.
+  struct PastInput {
+    std::string name;
+    std::unique_ptr<LineMap> line_map;
+    uint64_t lines = 0;  // up to its end
+    uint64_t taken = 0;  // of them, by this run
+  };
   // The input that is being read.
   struct Input {
     std::string name;
@@ -235,17 +242,11 @@ class LineJob : private InputWaiter {
     uint64_t last_invalid = 0;          // its number
     std::optional<LineReader> ahead;    // finds the ends of long lines,
     uint64_t ahead_bytes = 0;           // and has read past so many bytes
+    std::vector<PastInput> past;        // those before it
   };
   struct Failure {
     std::string said;     // to read or to write
     bool at_end = false;  // the run goes on to its end, with exit code 1
-  };
-  // An input that was read before. Lines of it may still wait for their turn.
-  struct PastInput {
-    std::string name;
-    std::unique_ptr<LineMap> line_map;
-    uint64_t lines = 0;  // up to its end
-    uint64_t taken = 0;  // of them, by this run
   };
   // What was read to look at inputs. Nobody asks for it.
   struct LookedAt {
@@ -260,7 +261,7 @@ class LineJob : private InputWaiter {
   void CutStreams();
   void ReadInputs();
   void ReadInput(const std::string& path, BlockQueue& blocks);
-  void EndPastInput();
+  void BeginInputOf(const std::string& path);
   void LeaveOff(const absl::Status& status);
   void ReadBlocks(const std::string& path, BlockQueue& blocks, bool live);
   absl::StatusOr<bool> LongLineEnds(const std::string& path);
@@ -296,7 +297,6 @@ class LineJob : private InputWaiter {
   Stop stop_ = Stop::kEndOfInput;
   Failure failure_;
   Input input_;
-  std::vector<PastInput> past_inputs_;
   LookedAt looked_at_;
   EngineTime arrival_ = kBeginningOfTime;
   size_t bytes_since_hand_out_ = 0;

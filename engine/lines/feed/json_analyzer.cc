@@ -100,7 +100,7 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
   void Arrive(std::string_view key, EngineTime at) {
     stage_->NoteStamp(at);
     const uint64_t position = stage_->CountArrived(1);
-    if (at < stage_->frontier()) {
+    if (at < stage_->passed()) {
       AddDue();
       analyzer_.Add(key, at);
       return;
@@ -118,6 +118,7 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
   }
   void AddDue() {
     while (const WaitingLine* line = stage_->TakeDue()) AddWaiting(*line);
+    analyzer_.Advance(stage_->watermark());
   }
   void AddWaiting(const WaitingLine& line) {
     analyzer_.Add(line.text(), line.at);

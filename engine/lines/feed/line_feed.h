@@ -358,7 +358,7 @@ class LineFeed {
                            .size = static_cast<uint32_t>(text.size()),
                            .words = static_cast<uint16_t>(plan_.paths.slots()),
                            .is_control = is_control};
-    if (at < stage_->frontier()) {
+    if (at < stage_->passed()) {
       TakeDue(into, report);
       Take(into, line, {places, line.words}, text, report);
       return TakeRead(into, report);

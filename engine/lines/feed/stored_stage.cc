@@ -22,7 +22,7 @@ bool PutBack(EventReader& reader, EventBatch& batch, std::string& line, EngineTi
   const bool is_control = kind == LineResult::Kind::kControl;
   if (kind != LineResult::Kind::kEvent && !is_control) return false;
   const EngineTime read = is_control ? reader.control().at : batch.events[0].at;
-  if (read != at || at < stage.frontier() || at > stage.newest() || position >= stage.arrived()) {
+  if (read != at || at < stage.passed() || at > stage.newest() || position >= stage.arrived()) {
     return false;
   }
   std::vector<uint32_t> places(words);
