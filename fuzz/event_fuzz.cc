@@ -6,6 +6,7 @@
 //   - A line is an event or invalid as the slow plain parser says; if it is valid, it is invalid only for what
 //     it says, not for how it says it.
 //   - A rejected line changes nothing: without its invalid lines a text gives the same emissions.
+//   - With a bound of disorder that is met, lines give what the same lines give sorted by time.
 //   - The ledger adds up at every stop.
 //   - What comes out is lines that both the plain parser and our own scanner take, in canonical form.
 //
@@ -89,11 +90,23 @@ constexpr const char* kSpecs[] = {
     // p: learned quiet periods, by class.
     R"x({"key":"k","quiet":"adaptive:2s..1m","class":"s","time":"t","time-unit":"s",
         "max-wait":"5m","merge":["n=count()"]})x",
+    // q: a bound of disorder, and all that may depend on the order.
+    R"x({"key":"k","quiet":"10s","time":"t","time-unit":"s","reorder":"6s","start-when":"start=true",
+        "end-when":"end=true","flush-when":"s=flush","cancel-when":"s=cancel","partial-every":"4s",
+        "max-events":5,"emission-id":true,"merge":["a=array(v)","c=concat(s)","last=last(v)"]})x",
+    // r: likewise, with little memory for lines that wait.
+    R"x({"key":"k","quiet":"10s","time":"t","time-unit":"s","reorder":"1h","allowed-lateness":"5s",
+        "on-late":"correct","edge":"both","merge":["a=array(v)"]})x",
 };
 
 // Whether it matters when emissions are popped: what waits takes room.
 bool PopMatters(const pleat::FoldSpec& spec) {
   return spec.folder.limits.max_bytes != pleat::FoldSpec().folder.limits.max_bytes;
+}
+
+// Whether lines may be taken before their turn.
+bool MayBeTakenEarly(const pleat::FoldSpec& spec) {
+  return spec.event.max_waiting_bytes != pleat::FoldSpec().event.max_waiting_bytes;
 }
 
 // One text and how it is cut: into pieces of some lines, between which time passes and emissions are
@@ -139,6 +152,14 @@ class Run {
         {line, std::string(text), result.kind, result.fold, std::string(result.reason)});
   }
 
+  // Tells of unusual lines of a text that begins at line `first`, or before it.
+  auto Noting(size_t first) {
+    return [this, first](const UnusualLine& line) {
+      Note(static_cast<size_t>(static_cast<int64_t>(first) + line.index), line.text, line.result);
+      return true;
+    };
+  }
+
   // Between two pieces.
   void Rest() {
     Expect();
@@ -148,7 +169,10 @@ class Run {
     Expect();
   }
 
-  Result End() {
+  // `lines` were given. When an unusual line is told of that has waited, depends on how the text is cut.
+  Result End(size_t lines) {
+    folder_->TakeWaiting(Noting(lines));
+    std::ranges::stable_sort(result_.unusual, {}, &Unusual::line);
     folder_->CloseAll();
     Expect();
     folder_->Pop(SIZE_MAX, result_.out);
@@ -162,7 +186,7 @@ class Run {
   void Expect() const {
     FUZZ_EXPECT(folder_->ledger().Balances(), result_.out);
     const pleat::LineCounts counts = folder_->counts();
-    FUZZ_EXPECT(counts.lines == counts.events + counts.invalid, result_.out);
+    FUZZ_EXPECT(counts.lines == counts.events + counts.invalid + counts.waiting, result_.out);
   }
 
   const pleat::FoldSpec& spec_;
@@ -173,7 +197,7 @@ class Run {
 };
 
 bool IsUsual(const LineResult& result) {
-  return result.kind == LineResult::Kind::kBlank ||
+  return result.kind == LineResult::Kind::kBlank || result.kind == LineResult::Kind::kWaiting ||
          (result.kind == LineResult::Kind::kEvent && (result.fold == pleat::FoldOutcome::kOpened ||
                                                       result.fold == pleat::FoldOutcome::kFolded));
 }
@@ -186,14 +210,15 @@ Result FoldLineByLine(const Case& test, OnLine on_line) {
   for (const std::string& piece : test.pieces) {
     for (const std::string_view line : LinesOf(piece)) {
       const PaddedText padded(line);
-      const LineResult result = run.folder().FoldLine(padded.view(), run.arrival());
+      const LineResult result =
+          run.folder().FoldLine(padded.view(), run.arrival(), run.Noting(number));
       if (!IsUsual(result)) run.Note(number, line, result);
       on_line(number, line, result);
       ++number;
     }
     run.Rest();
   }
-  return run.End();
+  return run.End(number);
 }
 
 Result FoldPieces(const Case& test) {
@@ -201,14 +226,11 @@ Result FoldPieces(const Case& test) {
   size_t before = 0;
   for (const std::string& piece : test.pieces) {
     const PaddedText padded(piece);
-    run.folder().FoldLines(padded.view(), run.arrival(), [&](const UnusualLine& line) {
-      run.Note(before + line.index, line.text, line.result);
-      return true;
-    });
+    run.folder().FoldLines(padded.view(), run.arrival(), run.Noting(before));
     before += LinesOf(piece).size();
     run.Rest();
   }
-  return run.End();
+  return run.End(before);
 }
 
 // Each piece is read before the one in front of it is folded, as if by another thread.
@@ -225,18 +247,48 @@ Result FoldReadLines(const Case& test) {
     const size_t count = LinesOf(test.pieces[i - 1]).size();
     FUZZ_EXPECT(lines.left() == count, test.pieces[i - 1]);
     while (const size_t left = lines.left()) {
-      const auto note = [&](const UnusualLine& line) {
-        run.Note(before + line.index, line.text, line.result);
-        return true;
-      };
-      const size_t folded = run.folder().Fold(lines, test.folded_at_once, run.arrival(), note);
+      const size_t folded =
+          run.folder().Fold(lines, test.folded_at_once, run.arrival(), run.Noting(before));
       FUZZ_EXPECT(folded == std::min(left, test.folded_at_once), test.pieces[i - 1]);
       FUZZ_EXPECT(lines.left() == left - folded, test.pieces[i - 1]);
     }
     before += count;
     run.Rest();
   }
-  return run.End();
+  return run.End(before);
+}
+
+// The stamp of a line, if it is one that may wait.
+std::optional<EngineTime> StampOf(const pleat::FoldSpec& spec, std::string_view line) {
+  Run run(spec);
+  const PaddedText padded(line);
+  run.folder().FoldLine(padded.view(), run.arrival());
+  const pleat::StampCounts stamps = run.folder().stamps();
+  return stamps.oldest <= stamps.newest ? std::optional(stamps.newest) : std::nullopt;
+}
+
+// `lines` without the invalid ones.
+void ExpectOrderMakesNoDifference(const pleat::FoldSpec& spec, const Result& result,
+                                  std::vector<std::string> lines, std::string_view whole) {
+  std::vector<std::pair<EngineTime, std::string>> stamped;
+  EngineTime newest = pleat::kBeginningOfTime;
+  for (std::string& line : lines) {
+    const std::optional<EngineTime> at = StampOf(spec, line);
+    if (!at) continue;
+    newest = std::max(newest, *at);
+    if (newest - *at > spec.event.reorder) return;
+    stamped.emplace_back(*at, std::move(line));
+  }
+  std::ranges::stable_sort(stamped, {}, &std::pair<EngineTime, std::string>::first);
+  pleat::FoldSpec in_order = spec;
+  in_order.event.reorder = Duration{0};
+  in_order.event.future_limit = pleat::kForever;
+  Case sorted{in_order, {""}, 1};
+  for (auto& [at, line] : stamped) sorted.pieces.front() += line + '\n';
+  const Result good = FoldPieces(sorted);
+  FUZZ_EXPECT_SAME(result.out, good.out, whole);
+  FUZZ_EXPECT(result.counts.events == good.counts.events, whole);
+  FUZZ_EXPECT(result.ledger == good.ledger || result.counts.invalid > 0, whole);
 }
 
 void ExpectSameResult(const Result& a, const Result& b, std::string_view text) {
@@ -324,6 +376,13 @@ void Check(const pleat::FoldSpec& spec, size_t cut, std::string_view text) {
   ledger.future = 0;
   FUZZ_EXPECT(ledger == good.ledger, whole);
 
+  if (spec.event.reorder > Duration{0} && !MayBeTakenEarly(spec)) {
+    std::vector<std::string> lines;
+    for (const std::string& piece : without_invalid.pieces) {
+      for (const std::string_view line : LinesOf(piece)) lines.emplace_back(line);
+    }
+    ExpectOrderMakesNoDifference(spec, result, std::move(lines), whole);
+  }
   if (!spec.event.time.empty() && !PopMatters(spec)) {
     ExpectSameResult(result, FoldPieces({spec, {whole}, 1}), whole);
   }
@@ -333,6 +392,7 @@ const std::vector<pleat::FoldSpec>& Specs() {
   static const std::vector<pleat::FoldSpec> specs = [] {
     std::vector<pleat::FoldSpec> parsed;
     for (const char* document : kSpecs) parsed.push_back(*pleat::ParseFoldSpec(document));
+    parsed.back().event.max_waiting_bytes = 1'000;  // r
     return parsed;
   }();
   return specs;

@@ -140,6 +140,7 @@ void ExpectSameRollup(uint64_t seed, std::map<std::string, double>& seen) {
     input += line + '\n';
     ASSERT_TRUE(model.AddLine(line, expected));
   }
+  model.EndLines(expected);
   const std::string open = model.Open();
   model.End(expected);
   const auto expected_stats = ParseStats(model.Stats());
@@ -156,7 +157,9 @@ void ExpectSameRollup(uint64_t seed, std::map<std::string, double>& seen) {
     ASSERT_EQ(result.out, expected);
     ASSERT_EQ(Content(directory / "open"), open);
   }
-  for (const auto& [name, value] : expected_stats) seen[name] += value;
+  for (const auto& [name, value] : expected_stats) {
+    if (name != "released_early") seen[name] += value;  // which the memory decides
+  }
   seen["saturated"] += expected.find("saturated") != std::string::npos;
   seen["corrects"] += expected.find("\"corrects\":\"") != std::string::npos;
 }

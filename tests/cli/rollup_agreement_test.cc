@@ -80,6 +80,7 @@ class RollupAgreement : public testing::TestWithParam<RollupLog> {
     std::string expected;
     std::ifstream in(directory_ / "plain", std::ios::binary);
     for (std::string line; std::getline(in, line);) ASSERT_TRUE(model.AddLine(line, expected));
+    model.EndLines(expected);
     const std::string open = model.Open();
     model.End(expected);
     ASSERT_GT(expected.size(), 1000u);

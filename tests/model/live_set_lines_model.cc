@@ -39,9 +39,9 @@ std::string WriteTime(EngineTime at) {
 }  // namespace
 
 bool LiveSetLinesModel::AddLine(std::string_view line, std::string& out) {
+  ++given_;
   if (line.find_first_not_of(" \t\r\n") == std::string_view::npos) return true;
   ++counts_["lines"];
-  ++position_;
   const std::optional<PlainJson> json = ParsePlainJson(line);
   const bool object = json && json->kind == Kind::kObject && line.size() <= (1 << 20);
   const bool removes = object && Holds(options_.remove_when, *json);
@@ -52,14 +52,34 @@ bool LiveSetLinesModel::AddLine(std::string_view line, std::string& out) {
     return true;
   }
   ++counts_["events"];
-  const EngineTime now = SaturatingSub(event->stamp, options_.watermark_delay);
-  MoveTo(now_ ? std::max(*now_, now) : now, out);
-  if (removes) {
-    Remove(*event, out);
+  const Line usable{*event, removes, given_};
+  if (!reorder_) {
+    Take(usable, out);
   } else {
-    ++counts_[Judge(*event, out)];
+    TakeInTurn(reorder_->Arrive(event->stamp, usable), out);
   }
   return true;
+}
+
+void LiveSetLinesModel::End(std::string& out) {
+  if (reorder_) TakeInTurn(reorder_->End(), out);
+}
+
+void LiveSetLinesModel::TakeInTurn(std::vector<Line> lines, std::string& out) {
+  for (Line& line : lines) Take(std::move(line), out);
+  const EngineTime now = reorder_->watermark();
+  if (!now_ || now > *now_) MoveTo(now, given_, out);
+}
+
+void LiveSetLinesModel::Take(Line line, std::string& out) {
+  const EngineTime at = line.event.stamp;
+  MoveTo(now_ ? std::max(*now_, at) : at, line.number, out);
+  line.event.position = ++position_;
+  if (line.removes) {
+    Remove(line.event, out);
+  } else {
+    ++counts_[Judge(line.event, out)];
+  }
 }
 
 std::optional<LiveSetLinesModel::Member> LiveSetLinesModel::ReadEvent(const PlainJson& json,
@@ -70,7 +90,7 @@ std::optional<LiveSetLinesModel::Member> LiveSetLinesModel::ReadEvent(const Plai
   const std::optional<EngineTime> at =
       ReadPlainTime(json, options_.time, options_.time_unit, no_unit_);
   if (!at) return std::nullopt;
-  Member event{.series = *key, .id = *id, .stamp = *at, .version = {}, .position = position_};
+  Member event{.series = *key, .id = *id, .stamp = *at, .version = {}};
   if (removes) return event;
   if (const PlainJson* ttl = FindValue(json, options_.ttl_path)) {
     const std::optional<Duration> own =
@@ -93,12 +113,13 @@ std::optional<LiveSetLinesModel::Member> LiveSetLinesModel::ReadEvent(const Plai
 }
 
 bool LiveSetLinesModel::IsFuture(EngineTime at) const {
+  if (reorder_) return reorder_->IsTooFarAhead(at);
   return now_ && at - *now_ > options_.future_limit;
 }
 
 // ---
 
-void LiveSetLinesModel::MoveTo(EngineTime now, std::string& out) {
+void LiveSetLinesModel::MoveTo(EngineTime now, size_t line, std::string& out) {
   if (options_.every > Duration{0} && now_) {
     const int64_t every = options_.every.count();
     const int64_t past = now_->time_since_epoch().count();
@@ -107,7 +128,7 @@ void LiveSetLinesModel::MoveTo(EngineTime now, std::string& out) {
     const EngineTime first(Duration{multiple});
     const EngineTime too_far = first + 1'000'000 * options_.every;
     const bool jumps = too_far <= now && AnyLivesAt(too_far);
-    if (jumps) ++jumps_;
+    if (jumps) jumps_.push_back(line);
     for (EngineTime at = first; !jumps && at <= now && !members_.empty(); at += options_.every) {
       Expire(at, out);
       WriteCounts(at, out);
@@ -363,6 +384,7 @@ std::string LiveSetLinesModel::Stats() const {
     out +=
         (out.empty() ? "{\"" : ",\"") + std::string(name) + "\":" + std::to_string(counts_[name]);
   }
+  if (reorder_) out += ",\"released_early\":0";
   return out + "}\n";
 }
 

@@ -18,6 +18,7 @@
 
 #include "tests/model/plain_condition.h"
 #include "tests/model/plain_fields.h"
+#include "tests/model/plain_reorder.h"
 #include "tests/support/plain_json.h"
 
 namespace pleat::inline v0_1 {
@@ -33,7 +34,7 @@ struct LiveSetLinesOptions {
   std::string refresh = "latest";
   PlainPath time;
   std::string time_unit;
-  Duration watermark_delay{0};
+  Duration reorder{0};
   Duration future_limit = kForever;
   size_t max_series = SIZE_MAX;
   size_t max_members = SIZE_MAX;
@@ -47,13 +48,16 @@ struct LiveSetLinesOptions {
 
 class LiveSetLinesModel {
  public:
-  explicit LiveSetLinesModel(const LiveSetLinesOptions& options) : options_(options) {}
+  explicit LiveSetLinesModel(const LiveSetLinesOptions& options) : options_(options) {
+    if (options.reorder > Duration{0}) reorder_.emplace(options.reorder, options.future_limit);
+  }
 
   // Appends what falls due, and what the line changes, to `out`. False: the time is a number without a unit.
   bool AddLine(std::string_view line, std::string& out);
+  void End(std::string& out);  // of the input
 
-  // How often time has jumped so far that counts were left out.
-  size_t jumps() const { return jumps_; }
+  // The numbers of the lines at which time has jumped so far that counts were left out.
+  const std::vector<size_t>& jumps() const { return jumps_; }
 
   std::string Open() const;   // the live members, a line each
   std::string Stats() const;  // one JSON object
@@ -79,7 +83,15 @@ class LiveSetLinesModel {
   std::optional<Member> ReadEvent(const PlainJson& json, bool removes);
   bool IsFuture(EngineTime at) const;
 
-  void MoveTo(EngineTime now, std::string& out);
+  struct Line {
+    Member event;
+    bool removes;
+    size_t number;
+  };
+  void Take(Line line, std::string& out);
+  void TakeInTurn(std::vector<Line> lines, std::string& out);
+
+  void MoveTo(EngineTime now, size_t line, std::string& out);
   void Expire(EngineTime now, std::string& out);
   bool AnyLivesAt(EngineTime at) const;
   void WriteCounts(EngineTime at, std::string& out) const;
@@ -108,8 +120,10 @@ class LiveSetLinesModel {
   std::map<std::pair<std::string, std::string>, Tombstone> tombstones_;
   std::map<std::string, uint64_t> since_;  // the position at which a series became non-empty
   std::optional<EngineTime> now_;
+  size_t given_ = 0;  // lines, blank ones included
   uint64_t position_ = 0;
-  size_t jumps_ = 0;
+  std::vector<size_t> jumps_;
+  std::optional<PlainReorder<Line>> reorder_;  // with a bound of disorder
   bool no_unit_ = false;
   mutable Count counts_;
 };

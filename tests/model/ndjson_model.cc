@@ -66,6 +66,13 @@ std::string WriteRatio(uint64_t part, uint64_t whole) {
   return WriteDouble(whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole));
 }
 
+// With a bound of disorder the future limit is judged before the engine.
+EngineOptions EngineBehind(const NdjsonOptions& options) {
+  EngineOptions engine = options.engine;
+  if (options.reorder > Duration{0}) engine.future_limit = kForever;
+  return engine;
+}
+
 // How many stamps come after a later one, and by how much at most.
 std::pair<uint64_t, Duration> Disorder(const std::vector<EngineTime>& stamps) {
   std::pair<uint64_t, Duration> out = {0, Duration(0)};
@@ -82,9 +89,12 @@ std::pair<uint64_t, Duration> Disorder(const std::vector<EngineTime>& stamps) {
 
 NdjsonModel::NdjsonModel(const NdjsonOptions& options)
     : options_(options),
-      folder_(options.engine, options.folder,
+      folder_(EngineBehind(options), options.folder,
               [this](const PlainEvents& events) { return HoldsOfMerges(options_, events); }),
-      no_rest_(NamesThatAreNoRest(options)) {}
+      no_rest_(NamesThatAreNoRest(options)) {
+  if (options.reorder == Duration{0}) return;
+  reorder_.emplace(options.reorder, options.engine.future_limit.value_or(kForever));
+}
 
 bool NdjsonModel::AddLine(std::string_view line, std::string& out) {
   if (line.find_first_not_of(" \t\r\n") == std::string_view::npos) return true;
@@ -97,14 +107,29 @@ bool NdjsonModel::AddLine(std::string_view line, std::string& out) {
   // An event that flushes or cancels needs no more than a key and a time.
   const bool cancels = HoldsOfEvent(options_.cancel_when, *event->json);
   const bool flushes = HoldsOfEvent(options_.flush_when, *event->json);
-  const bool usable = cancels   ? folder_.Cancel(event->key, event->at)
-                      : flushes ? folder_.Flush(event->key, event->at)
-                                : ReadMarks(*event) && Fold(*event);
-  if (usable && (cancels || flushes)) ++control_;
-  if (usable) --invalid_;
-  if (usable) stamps_.push_back(event->at);
+  if (!cancels && !flushes && !ReadMarks(*event)) return true;
+  const EngineTime at = event->at;
+  const Usable usable{*std::move(event), cancels, flushes};
+  if (reorder_ ? reorder_->IsTooFarAhead(at) : !Take(usable)) return true;
+  --invalid_;
+  stamps_.push_back(at);
+  if (reorder_) TakeInTurn(reorder_->Arrive(at, usable));
   for (const PlainEmission& emission : folder_.Take()) Write(emission, out);
   return true;
+}
+
+bool NdjsonModel::Take(const Usable& line) {
+  const PlainEvent& event = line.event;
+  const bool taken = line.cancels   ? folder_.Cancel(event.key, event.at)
+                     : line.flushes ? folder_.Flush(event.key, event.at)
+                                    : Fold(event);
+  if (taken && (line.cancels || line.flushes)) ++control_;
+  return taken;
+}
+
+void NdjsonModel::TakeInTurn(const std::vector<Usable>& lines) {
+  for (const Usable& line : lines) Take(line);
+  folder_.Advance(reorder_->watermark());
 }
 
 // Whether it lies within the future limit.
@@ -123,6 +148,7 @@ bool NdjsonModel::Fold(const PlainEvent& event) {
 }
 
 void NdjsonModel::End(std::string& out) {
+  if (reorder_) TakeInTurn(reorder_->End());
   if (!options_.drop_at_end) folder_.CloseAll();
   for (const PlainEmission& emission : folder_.Take()) Write(emission, out);
   ledger_ = folder_.ledger();
@@ -279,6 +305,7 @@ std::string NdjsonModel::Stats() const {
   };
   stamp("first_stamp", std::ranges::min_element(stamps_));
   stamp("last_stamp", std::ranges::max_element(stamps_));
+  if (reorder_) count("released_early", 0);
   if (selects()) count("excluded", excluded_);
   return '{' + out + "}\n";
 }

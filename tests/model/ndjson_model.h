@@ -22,6 +22,7 @@
 #include "tests/model/plain_folder.h"
 #include "tests/model/plain_merge.h"
 #include "tests/model/plain_path.h"
+#include "tests/model/plain_reorder.h"
 #include "tests/support/plain_json.h"
 
 namespace pleat::inline v0_1 {
@@ -43,6 +44,7 @@ struct NdjsonOptions {
   PlainCondition close_when;
   PlainCondition flush_when;
   PlainCondition cancel_when;
+  Duration reorder{0};
   EngineOptions engine{.axis = Axis::kEvent};
   FolderOptions folder{.max_wait = kForever};
   std::string rest = "drop";
@@ -73,6 +75,15 @@ class NdjsonModel {
 
   // Adds what an event to be folded needs beyond that. False: the line is invalid.
   bool ReadMarks(PlainEvent& event);
+
+  // Such an event, or one that flushes or cancels.
+  struct Usable {
+    PlainEvent event;
+    bool cancels;
+    bool flushes;
+  };
+  bool Take(const Usable& line);  // false: beyond the future limit
+  void TakeInTurn(const std::vector<Usable>& lines);
   bool Fold(const PlainEvent& event);
 
   void Write(const PlainEmission& emission, std::string& out) const;
@@ -81,7 +92,8 @@ class NdjsonModel {
 
   const NdjsonOptions options_;
   PlainFolder folder_;
-  std::set<std::string> no_rest_;  // names at the top that are no rest members
+  std::optional<PlainReorder<Usable>> reorder_;  // with a bound of disorder
+  std::set<std::string> no_rest_;                // names at the top that are no rest members
   bool no_unit_ = false;
   Ledger ledger_;
   uint64_t lines_ = 0;

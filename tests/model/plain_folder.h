@@ -77,6 +77,9 @@ class PlainFolder {
   bool Flush(const std::string& key, EngineTime at);
   bool Cancel(const std::string& key, EngineTime at);
 
+  // Time moves on, and what is due happens.
+  void Advance(EngineTime now) { MoveTime(now); }
+
   void CloseAll();
 
   // What was handed out since the last call, in order.

@@ -32,7 +32,7 @@ std::map<std::string, Take> OptionsInto(LiveSetLinesOptions& options) {
       {"--refresh", [&](const std::string& text) { options.refresh = text; }},
       {"--time", path(options.time)},
       {"--time-unit", [&](const std::string& text) { options.time_unit = text; }},
-      {"--reorder", duration(options.watermark_delay)},
+      {"--reorder", duration(options.reorder)},
       {"--future-limit", duration(options.future_limit)},
       {"--max-series", number(options.max_series)},
       {"--max-members", number(options.max_members)},

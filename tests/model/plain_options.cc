@@ -102,7 +102,7 @@ std::map<std::string, Take> OptionsInto(NdjsonOptions& options) {
       {"--partial-every", duration(folder.partial_every)},
       {"--time", path(options.time)},
       {"--time-unit", [&](const std::string& text) { options.time_unit = text; }},
-      {"--reorder", duration(options.engine.watermark_delay)},
+      {"--reorder", duration(options.reorder)},
       {"--allowed-lateness", duration(folder.late.allowed_lateness)},
       {"--on-late", choice(folder.late.on_late, on_late)},
       {"--future-limit",

@@ -33,7 +33,7 @@ std::map<std::string, Take> OptionsInto(RollupLinesOptions& options) {
       {"--on-late", [&](const std::string& text) { options.on_late = text; }},
       {"--time", path(options.time)},
       {"--time-unit", [&](const std::string& text) { options.time_unit = text; }},
-      {"--reorder", duration(options.watermark_delay)},
+      {"--reorder", duration(options.reorder)},
       {"--future-limit", duration(options.future_limit)},
       {"--max-keys", [&](const std::string& text) { options.max_keys = std::stoull(text); }},
       {"--at-end", [&](const std::string& text) { options.drop_at_end = text == "drop"; }},

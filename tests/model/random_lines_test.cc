@@ -384,7 +384,7 @@ void DrawClosings(LineMaker& draw, Drawn& out) {
     spec.folder.limits.max_groups = 1 + draw.Below(4);
     spec.folder.limits.on_limit = draw.Chance(50) ? OnLimit::kEmitOldest : OnLimit::kRefuse;
   }
-  out.model.engine.watermark_delay = spec.event.reorder;
+  out.model.reorder = spec.event.reorder;
   out.model.engine.future_limit = spec.event.future_limit;
   out.model.folder = spec.folder;
   out.model.drop_at_end = draw.Chance(20);
@@ -487,6 +487,7 @@ TEST(RandomLines, FoldToTheSameBytesAsInTheModel) {
       FoldText(folder, by_line, text);
       if (make.Chance(10)) folder.Pop(SIZE_MAX, out);
     }
+    folder.TakeWaiting(PassUnusualLine);
     if (!drawn.model.drop_at_end) folder.CloseAll();
     folder.Pop(SIZE_MAX, out);
     model.End(expected);

@@ -37,24 +37,47 @@ std::string WriteEdge(EngineTime at) {
 bool RollupLinesModel::AddLine(std::string_view line, std::string& out) {
   if (line.find_first_not_of(" \t\r\n") == std::string_view::npos) return true;
   ++counts_["lines"];
-  ++position_;
   const std::optional<PlainJson> json = ParsePlainJson(line);
   const bool object = json && json->kind == Kind::kObject && line.size() <= (1 << 20);
   std::optional<Event> event = object ? ReadEvent(*json) : std::nullopt;
   if (no_unit_) return false;
-  if (!event || (now_ && event->at - *now_ > options_.future_limit)) {
+  const auto is_future = [&](EngineTime at) {
+    return reorder_ ? reorder_->IsTooFarAhead(at) : now_ && at - *now_ > options_.future_limit;
+  };
+  if (!event || is_future(event->at)) {
     ++counts_["invalid"];
     return true;
   }
   ++counts_["events"];
-  const EngineTime now = SaturatingSub(event->at, options_.watermark_delay);
+  if (!reorder_) {
+    Take(*event, out);
+  } else {
+    TakeInTurn(reorder_->Arrive(event->at, *event), out);
+  }
+  return true;
+}
+
+void RollupLinesModel::EndLines(std::string& out) {
+  if (reorder_) TakeInTurn(reorder_->End(), out);
+}
+
+void RollupLinesModel::TakeInTurn(std::vector<Event> events, std::string& out) {
+  for (Event& event : events) Take(std::move(event), out);
+  MoveTo(reorder_->watermark(), out);
+}
+
+void RollupLinesModel::MoveTo(EngineTime now, std::string& out) {
   now_ = now_ ? std::max(*now_, now) : now;
   CloseDue(out);
-  const std::string outcome = Judge(*event, out);
+}
+
+void RollupLinesModel::Take(Event event, std::string& out) {
+  MoveTo(event.at, out);
+  ++position_;
+  const std::string outcome = Judge(event, out);
   ++counts_[outcome];
   const bool taken = outcome == "added" || outcome == "clamped" || outcome == "corrected";
-  if (taken && event->mismatched) ++counts_["mismatched"];
-  return true;
+  if (taken && event.mismatched) ++counts_["mismatched"];
 }
 
 std::optional<RollupLinesModel::Event> RollupLinesModel::ReadEvent(const PlainJson& json) {
@@ -239,6 +262,7 @@ std::string RollupLinesModel::Open() const {
 }
 
 void RollupLinesModel::End(std::string& out) {
+  EndLines(out);
   if (options_.drop_at_end) {
     counts_["open"] = open_.size();
     return;
@@ -255,6 +279,7 @@ std::string RollupLinesModel::Stats() const {
     out +=
         (out.empty() ? "{\"" : ",\"") + std::string(name) + "\":" + std::to_string(counts_[name]);
   }
+  if (reorder_) out += ",\"released_early\":0";
   return out + "}\n";
 }
 

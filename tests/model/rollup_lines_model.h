@@ -20,6 +20,7 @@
 
 #include "tests/model/plain_fields.h"
 #include "tests/model/plain_number_sum.h"
+#include "tests/model/plain_reorder.h"
 #include "tests/support/plain_json.h"
 
 namespace pleat::inline v0_1 {
@@ -30,7 +31,7 @@ struct RollupLinesOptions {
   PlainPath id;
   PlainPath time;
   std::string time_unit;
-  Duration watermark_delay{0};
+  Duration reorder{0};
   Duration future_limit = kForever;
   std::vector<Duration> windows;
   Duration allowed_lateness{0};
@@ -43,15 +44,18 @@ struct RollupLinesOptions {
 
 class RollupLinesModel {
  public:
-  explicit RollupLinesModel(const RollupLinesOptions& options) : options_(options) {}
+  explicit RollupLinesModel(const RollupLinesOptions& options) : options_(options) {
+    if (options.reorder > Duration{0}) reorder_.emplace(options.reorder, options.future_limit);
+  }
 
   // Appends the windows that are final by the line, and its correction, to `out`. False: the time
   // is a number without a unit.
   bool AddLine(std::string_view line, std::string& out);
 
-  std::string Open() const;    // the open windows, a line each
-  void End(std::string& out);  // the end of the input
-  std::string Stats() const;   // one JSON object, after End()
+  void EndLines(std::string& out);  // all lines have come
+  std::string Open() const;         // the open windows, a line each
+  void End(std::string& out);       // the end of the input
+  std::string Stats() const;        // one JSON object, after End()
 
  private:
   struct Event {
@@ -76,6 +80,9 @@ class RollupLinesModel {
   };
 
   std::optional<Event> ReadEvent(const PlainJson& json);
+  void Take(Event event, std::string& out);
+  void TakeInTurn(std::vector<Event> events, std::string& out);
+  void MoveTo(EngineTime now, std::string& out);
   void CloseDue(std::string& out);
   std::string Judge(Event& event, std::string& out);
   std::string JudgeLate(Event& event, std::string& out);
@@ -103,6 +110,7 @@ class RollupLinesModel {
   std::map<std::pair<std::string, std::string>, Remembered> ids_;
   std::map<Name, std::string> emitted_;  // the ids of final windows
   std::optional<EngineTime> now_;
+  std::optional<PlainReorder<Event>> reorder_;  // with a bound of disorder
   uint64_t position_ = 0;
   uint64_t emissions_ = 0;
   bool no_unit_ = false;

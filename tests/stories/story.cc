@@ -166,7 +166,7 @@ void TellLiveSetModel(const StoryRun& run, const std::string& stats) {
   const PlainLiveSetCall call = ReadPlainLiveSetOptions(WordsOf(run.options));
   ASSERT_EQ(call.unknown, "");
   LiveSetLinesModel model(call.options);
-  TellLines(model, [](std::string&) {}, run, stats);
+  TellLines(model, [&](std::string& out) { model.End(out); }, run, stats);
 }
 
 void TellRollupModel(const StoryRun& run, const std::string& stats) {

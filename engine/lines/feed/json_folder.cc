@@ -50,6 +50,7 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   size_t Add(const EventBatch& events, size_t first, size_t end,
              std::span<FoldOutcome> outcomes) noexcept;
   bool Obey(const ControlEvent& control, EngineTime at, int64_t line) noexcept;
+  static EngineTime NextHalt() noexcept { return kNever; }
   void MoveTime(EngineTime now, int64_t /*line*/) {
     [[maybe_unused]] const bool none_due = engine_.Advance(now, 0);
   }

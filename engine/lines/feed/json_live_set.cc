@@ -82,6 +82,7 @@ class [[gnu::visibility("hidden")]] JsonLiveSet::Impl {
   size_t Add(const EventBatch& events, size_t first, size_t end,
              std::span<LiveSetOutcome> outcomes);
   bool Obey(const ControlEvent& control, EngineTime at, int64_t line);
+  EngineTime NextHalt() const noexcept { return on_time_ ? halt_ : kNever; }
   void MoveTime(EngineTime now, int64_t line);
   static std::string ConflictOf(const EventBatch& events, size_t i);
   static bool IsUsual(LiveSetOutcome outcome) noexcept;

@@ -114,6 +114,7 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
   static bool Obey(const ControlEvent& /*control*/, EngineTime /*at*/, int64_t /*line*/) {
     PLEAT_CHECK(false && "the plan has no control lines");
   }
+  static EngineTime NextHalt() noexcept { return kNever; }
   void MoveTime(EngineTime now, int64_t /*line*/) {
     [[maybe_unused]] const bool none_due = engine_.Advance(now, 0);
   }

@@ -54,8 +54,10 @@ concept TakesEvents = requires(T& into, EventBatch& events, size_t first, size_t
   // limit, and nothing has changed.
   { into.Obey(control, at, line) } -> std::same_as<bool>;
 
-  // Moves the engine's time to `now`, behind events that were in order.
+  // Moves the engine's time to `now`, behind events that were in order. Time may be moved past
+  // the next halt by one line at a time.
   { into.MoveTime(at, line) } -> std::same_as<void>;
+  { into.NextHalt() } -> std::same_as<EngineTime>;
 
   // The reason of a conflict, of the event at `first`.
   { into.ConflictOf(events, first) } -> std::same_as<std::string>;
@@ -152,7 +154,7 @@ class LineFeed {
   void Advance(Into& into, EngineTime now, OnUnusualLine on_unusual) {
     if (stage_ == nullptr) return into.MoveTime(now, -1);
     BeginLines(stage_->arrived());
-    last_index_ = -1;
+    mover_ = -1;
     stage_->Advance(now);
     Report report{on_unusual};
     TakeDue(into, report);
@@ -352,6 +354,8 @@ class LineFeed {
               const uint32_t* places, bool is_control, Report& report) {
     if (stage_->IsTooFarAhead(at)) return report(index, text, Invalid(invalid_line::kFuture));
     tally_.NoteStamp(at);
+    const bool moves = at > stage_->newest();
+    if (moves) mover_ = index;
     stage_->NoteStamp(at);
     const WaitingLine line{.at = at,
                            .position = first_position_ + static_cast<uint64_t>(index),
@@ -363,10 +367,10 @@ class LineFeed {
       Take(into, line, {places, line.words}, text, report);
       return TakeRead(into, report);
     }
-    last_index_ = index;
     if (!stage_->HasPlaceFor(at)) TakeDue(into, report);
     stage_->Put(line, places, text);
     if (stage_->is_over_limit()) TakeOverLimit(into, report);
+    if (moves && stage_->watermark() >= into.NextHalt()) TakeDue(into, report);
   }
 
   // Time moves on to the watermark behind the lines.
@@ -375,7 +379,7 @@ class LineFeed {
     while (const WaitingLine* line = stage_->TakeDue()) TakeKept(into, *line, report);
     TakeRead(into, report);
     stage_->FreeTaken();
-    into.MoveTime(stage_->watermark(), last_index_);
+    into.MoveTime(stage_->watermark(), mover_);
   }
 
   template <class Into>
@@ -445,7 +449,7 @@ class LineFeed {
   std::string conflict_;  // the reason of the latest
 
   uint64_t first_position_ = 0;   // of the lines that come: that of index 0
-  int64_t last_index_ = 0;        // of the line that has come last
+  int64_t mover_ = 0;             // the index of the line that has moved the watermark last
   std::vector<uint32_t> places_;  // of a line that comes alone
   std::vector<Source> sources_;   // the lines of event_
   std::function<void()> on_taken_;
