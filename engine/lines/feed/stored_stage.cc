@@ -1,5 +1,7 @@
 #include "engine/lines/feed/stored_stage.h"
 
+#include <algorithm>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,11 +48,16 @@ std::unique_ptr<ReorderStage> StageFor(const EventSpec& spec) {
 void SaveStage(const ReorderStage* stage, FieldWriter& out) {
   if (stage == nullptr) return;
   stage->SaveTimes(out);
-  out.PutNumber(stage->waiting());
-  stage->ForEach([&out](const WaitingLine& line) {
-    out(line.at, line.position);
-    out.PutBytes(line.text());
-  });
+  // In the order of their turns, so that the bytes tell nothing of where each line waits.
+  std::vector<WaitingEntry> lines;
+  lines.reserve(stage->waiting());
+  stage->ForEach([&lines](const WaitingLine& line) { lines.push_back(WaitingEntry::Of(line)); });
+  std::ranges::sort(lines, std::less<>());
+  out.PutNumber(lines.size());
+  for (const WaitingEntry& each : lines) {
+    out(each.at, each.position);
+    out.PutBytes(each.line->text());
+  }
 }
 
 void LoadStage(const EventPlan& plan, ReorderStage* stage, FieldReader& in) {

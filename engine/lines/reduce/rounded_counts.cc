@@ -18,8 +18,8 @@ namespace {
 constexpr int32_t kDigitsMin = 100;
 constexpr int32_t kDigitsEnd = 1000;
 constexpr int32_t kDigits = kDigitsEnd - kDigitsMin;
-constexpr int64_t kExponentMax = 1'000'000;
-constexpr int64_t kCodeMax = (2 * kExponentMax + 1) * kDigits;
+constexpr int64_t kLargestExponent = 1'000'000;
+constexpr int64_t kCodeMax = (2 * kLargestExponent + 1) * kDigits;
 static_assert(kCodeMax <= std::numeric_limits<int32_t>::max());
 
 constexpr size_t kFirstCodes = 8;
@@ -84,10 +84,10 @@ void AppendInteger(int64_t value, LineWriter& out) {
 int32_t RoundedCodeOf(std::string_view number) noexcept {
   const bool negative = number.starts_with('-');
   Rounded rounded = Round(negative ? number.substr(1) : number);
-  if (rounded.digits == 0 || rounded.exponent < -kExponentMax) return 0;
-  if (rounded.exponent > kExponentMax) rounded = {kDigitsEnd - 1, kExponentMax};
+  if (rounded.digits == 0 || rounded.exponent < -kLargestExponent) return 0;
+  if (rounded.exponent > kLargestExponent) rounded = {kDigitsEnd - 1, kLargestExponent};
   const int64_t code =
-      1 + (rounded.exponent + kExponentMax) * kDigits + (rounded.digits - kDigitsMin);
+      1 + (rounded.exponent + kLargestExponent) * kDigits + (rounded.digits - kDigitsMin);
   return static_cast<int32_t>(negative ? -code : code);
 }
 
@@ -96,7 +96,7 @@ void AppendRounded(int32_t code, LineWriter& out) {
   if (code == 0) return out.Put('0');
   if (code < 0) out.Put('-');
   const int64_t place = std::abs(static_cast<int64_t>(code)) - 1;
-  int64_t exponent = place / kDigits - kExponentMax;
+  int64_t exponent = place / kDigits - kLargestExponent;
   std::string digits = std::to_string(kDigitsMin + place % kDigits);
   for (; digits.ends_with('0'); ++exponent) digits.pop_back();
   const auto size = static_cast<int64_t>(digits.size());

@@ -91,6 +91,12 @@ FlagValue Spans(std::vector<WithinSpan>& spans) {
   return {set, text};
 }
 
+// What is live at the end is never dropped.
+Flag FlushOrKeep(Flag at_end) {
+  at_end.placeholder = "flush|keep";
+  return at_end;
+}
+
 std::vector<Flag> LiveSetFlags(LiveSetRunOptions& o) {
   std::vector<Flag> flags = {
       Heading("Members"),
