@@ -49,17 +49,17 @@ constexpr int kShortIntegerShift = 24;
 constexpr int kSizeShift = 25;
 constexpr size_t kLongSize = 127;
 
-const char* EndOfString(const char* begin) noexcept {
+const char* BehindString(const char* begin) noexcept {
   const char* at = begin + 1;
   while (*at != '"') at += *at == '\\' ? 2 : 1;
   return at + 1;
 }
 
-const char* EndOfContainer(const char* begin) noexcept {
+const char* BehindContainer(const char* begin) noexcept {
   int depth = 0;
   for (const char* at = begin;;) {
     if (*at == '"') {
-      at = EndOfString(at);
+      at = BehindString(at);
       continue;
     }
     depth += (*at == '{' || *at == '[') - (*at == '}' || *at == ']');
@@ -69,9 +69,9 @@ const char* EndOfContainer(const char* begin) noexcept {
 }
 
 // Of a value that was found to be one.
-const char* EndOfValue(const char* begin, Value::Kind kind) noexcept {
-  if (kind == Value::Kind::kString) return EndOfString(begin);
-  if (kind >= Value::Kind::kArray) return EndOfContainer(begin);
+const char* BehindValue(const char* begin, Value::Kind kind) noexcept {
+  if (kind == Value::Kind::kString) return BehindString(begin);
+  if (kind >= Value::Kind::kArray) return BehindContainer(begin);
   const char* at = begin;
   while (*at > ' ' && *at != ',' && *at != '}' && *at != ']') ++at;
   return at;
@@ -168,7 +168,7 @@ void Scanner::ScanPlaces(std::string_view line, std::span<const uint32_t> places
     value.short_integer = (place >> kShortIntegerShift & 1) != 0;
     const char* const begin = line.data() + (place & ((1U << kKindShift) - 1));
     const size_t size = place >> kSizeShift;
-    const char* const end = size < kLongSize ? begin + size : EndOfValue(begin, value.kind);
+    const char* const end = size < kLongSize ? begin + size : BehindValue(begin, value.kind);
     value.text = {begin, static_cast<size_t>(end - begin)};
   }
 }

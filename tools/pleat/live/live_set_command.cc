@@ -180,10 +180,10 @@ std::vector<Flag> LiveSetFlags(LiveSetRunOptions& o) {
                  "after a crash or a kill, and the next run with further FILEs: each FILE is read\n"
                  "once. --output, --late and --invalid are then written in place. See pleat state\n"
                  "--help"),
-      CommonFlag(
+      FlushOrKeep(CommonFlag(
           o, "at-end",
           "at the end of input, with --state: keep leaves the lines that wait (--reorder) to\n"
-          "the next run, as a signal does; flush takes them (default)"),
+          "the next run, as a signal does; flush takes them (default)")),
       CommonFlag(o, "snapshot-every"),
       CommonFlag(o, "max-forward-jump"),
       Heading("Running"),
