@@ -98,7 +98,7 @@ TEST(AnalysisPage, SaysWhatWasLeftOutAndWhatWasHeld) {
   KeyAnalysis key = HeldAnalysis();
   auto analysis = std::make_unique<Analysis>(*key.analysis);
   analysis->left_out = 1234;
-  analysis->out_of_order = 56;
+  key.out_of_order = 56;
   key.analysis = std::move(analysis);
   const std::string page = PageOf(std::move(key));
   EXPECT_TRUE(Has(page, "<dt>Max wait</dt><dd>1 h</dd>"));
