@@ -36,7 +36,7 @@ class StageTest : public testing::Test {
     stage_->Put({.at = at,
                  .position = position,
                  .size = static_cast<uint32_t>(text.size()),
-                 .words = static_cast<uint16_t>(words.size()),
+                 .words = static_cast<uint32_t>(words.size()),
                  .is_control = is_control},
                 words.data(), text);
     waiting_.emplace(Place(at, position), std::pair(text, is_control));

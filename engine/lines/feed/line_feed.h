@@ -360,7 +360,7 @@ class LineFeed {
     const WaitingLine line{.at = at,
                            .position = first_position_ + static_cast<uint64_t>(index),
                            .size = static_cast<uint32_t>(text.size()),
-                           .words = static_cast<uint16_t>(plan_.paths.slots()),
+                           .words = static_cast<uint32_t>(plan_.paths.slots()),
                            .is_control = is_control};
     if (at < stage_->passed()) {
       TakeDue(into, report);

@@ -135,6 +135,7 @@ void ReorderStage::LoadTimes(FieldReader& in) {
     in(*each);
     if (!in.Expect(Clamp(*each) == *each)) *each = kBeginningOfTime;
   }
+  in.Expect(watermark_ >= SaturatingSub(newest_, bound_));
   arrived_ = in.Number();
   early_.Load(in);
 }

@@ -24,15 +24,14 @@ bool PutBack(EventReader& reader, EventBatch& batch, std::string& line, EngineTi
   const bool is_control = kind == LineResult::Kind::kControl;
   if (kind != LineResult::Kind::kEvent && !is_control) return false;
   const EngineTime read = is_control ? reader.control().at : batch.events[0].at;
-  if (read != at || at < stage.passed() || at > stage.newest() || position >= stage.arrived()) {
-    return false;
-  }
+  const bool waits = at >= stage.passed() && at <= stage.newest() && stage.HasPlaceFor(at);
+  if (read != at || !waits || position >= stage.arrived()) return false;
   std::vector<uint32_t> places(words);
   reader.WritePlaces(places.data());
   stage.Put({.at = at,
              .position = position,
              .size = static_cast<uint32_t>(size),
-             .words = static_cast<uint16_t>(places.size()),
+             .words = static_cast<uint32_t>(places.size()),
              .is_control = is_control},
             places.data(), text);
   return true;

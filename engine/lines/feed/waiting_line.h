@@ -17,7 +17,7 @@ struct WaitingLine {
   EngineTime at;
   uint64_t position;  // of arrival, among all lines
   uint32_t size;      // of the text
-  uint16_t words;     // what its owner keeps with it
+  uint32_t words;     // what its owner keeps with it
   bool is_control;
 
   std::span<const uint32_t> kept() const noexcept {
@@ -25,7 +25,7 @@ struct WaitingLine {
   }
   // kLinePaddingBytes readable bytes follow it.
   std::string_view text() const noexcept {
-    return {reinterpret_cast<const char*>(this + 1) + sizeof(uint32_t) * words, size};
+    return {reinterpret_cast<const char*>(kept().data() + words), size};
   }
   // In memory. The next one begins at a multiple of eight.
   uint32_t bytes() const noexcept {
