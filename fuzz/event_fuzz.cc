@@ -13,6 +13,7 @@
 // The input: a letter that chooses the spec, a byte that chooses how the text is cut, the text.
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -172,7 +173,7 @@ class Run {
   // `lines` were given. When an unusual line is told of that has waited, depends on how the text is cut.
   Result End(size_t lines) {
     folder_->TakeWaiting(Noting(lines));
-    std::ranges::stable_sort(result_.unusual, {}, &Unusual::line);
+    std::ranges::sort(result_.unusual, {}, &Unusual::line);
     folder_->CloseAll();
     Expect();
     folder_->Pop(SIZE_MAX, result_.out);
@@ -270,21 +271,20 @@ std::optional<EngineTime> StampOf(const pleat::FoldSpec& spec, std::string_view 
 // `lines` without the invalid ones.
 void ExpectOrderMakesNoDifference(const pleat::FoldSpec& spec, const Result& result,
                                   std::vector<std::string> lines, std::string_view whole) {
-  std::vector<std::pair<EngineTime, std::string>> stamped;
+  std::multimap<EngineTime, std::string> in_turn;  // of equal stamps in the order of arrival
   EngineTime newest = pleat::kBeginningOfTime;
   for (std::string& line : lines) {
     const std::optional<EngineTime> at = StampOf(spec, line);
     if (!at) continue;
     newest = std::max(newest, *at);
     if (newest - *at > spec.event.reorder) return;
-    stamped.emplace_back(*at, std::move(line));
+    in_turn.emplace(*at, std::move(line));
   }
-  std::ranges::stable_sort(stamped, {}, &std::pair<EngineTime, std::string>::first);
   pleat::FoldSpec in_order = spec;
   in_order.event.reorder = Duration{0};
   in_order.event.future_limit = pleat::kForever;
   Case sorted{in_order, {""}, 1};
-  for (auto& [at, line] : stamped) sorted.pieces.front() += line + '\n';
+  for (const auto& [at, line] : in_turn) sorted.pieces.front() += line + '\n';
   const Result good = FoldPieces(sorted);
   FUZZ_EXPECT_SAME(result.out, good.out, whole);
   FUZZ_EXPECT(result.counts.events == good.counts.events, whole);
