@@ -70,6 +70,8 @@ class Timeline {
   // Time as a batch carries it through its events in input order, before the batch moves the engine's.
   class Carried {
    public:
+    static constexpr bool kMovesEngine = true;
+
     explicit Carried(const Timeline& timeline) noexcept
         : on_event_time_(timeline.axis_ == Axis::kEvent),
           watermark_delay_(timeline.watermark_delay_),
@@ -93,6 +95,9 @@ class Timeline {
       }
       return true;
     }
+
+    // An event that goes no further, and moves no time.
+    void PassOver(EngineTime& at) const noexcept { at = Clamp(at); }
 
    private:
     // Of a stamp before the beginning: larger than any other.
@@ -135,6 +140,7 @@ class Timeline {
 
   Axis axis() const noexcept { return axis_; }
   Duration watermark_delay() const noexcept { return watermark_delay_; }
+  Duration future_limit() const noexcept { return future_limit_; }
 
  private:
   const Axis axis_;

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include <pleat/collections.h>
 #include <pleat/live_set_options.h>
+#include <pleat/metrics.h>
 
 #include "engine/base/check.h"
 #include "engine/base/inside.h"

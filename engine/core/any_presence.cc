@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include <pleat/collections.h>
+#include <pleat/metrics.h>
 
 #include "engine/base/inside.h"
 #include "engine/core/add_counts.h"

@@ -94,8 +94,10 @@ class BatchPlan {
   std::array<uint16_t, kEventsMax> order_;
 };
 
-// `Keyed` is a KeyedCollection, and gives the books.
-template <class Keyed>
+// `Keyed` is a KeyedCollection, and gives the books. `Times` gives the time of each event: those of a
+// batch carry the engine's time, which the piece moves at its end; those of an intake have theirs, and
+// the intake moves it (timed_piece.h).
+template <class Keyed, class Times = Timeline::Carried>
 class BatchPiece {
  public:
   using Book = typename Keyed::BookType;
@@ -104,6 +106,10 @@ class BatchPiece {
 
   // REQUIRES: `batch` holds 1 to BatchPlan::kEventsMax events; `outcomes` is null or as long.
   BatchPiece(Keyed& collection, const AnyBatch& batch, Outcome* outcomes, PartitionRange only)
+      : BatchPiece(collection, batch, outcomes, only, Times(collection.engine().timeline())) {}
+
+  BatchPiece(Keyed& collection, const AnyBatch& batch, Outcome* outcomes, PartitionRange only,
+             const Times& times)
       : collection_(collection),
         engine_(collection.engine()),
         plan_(only),
@@ -113,10 +119,10 @@ class BatchPiece {
         time_(engine_.timeline().now()) {
     PLEAT_DCHECK(size_ > 0 && size_ <= BatchPlan::kEventsMax);
     if (engine_.partition_count() == 1 && !only.empty()) {
-      Look</*kOnePartition=*/true>(batch);
+      Look</*kOnePartition=*/true>(batch, times);
       plan_.KeepOrder(size_, Turn());
     } else {
-      Look</*kOnePartition=*/false>(batch);
+      Look</*kOnePartition=*/false>(batch, times);
       plan_.Sort(size_, Turn());
       for (size_t place = 0; place < size_; ++place) sorted_[place] = &lanes_[plan_.EventAt(place)];
     }
@@ -128,7 +134,9 @@ class BatchPiece {
       RunPipeline(/*waits=*/false);
       while (plan_.KeepBusyStrips() > 0) RunPipeline(/*waits=*/true);
     }
-    if (engine_.timeline().axis() == Axis::kEvent) engine_.timeline().Raise(time_);
+    if constexpr (Times::kMovesEngine) {
+      if (engine_.timeline().axis() == Axis::kEvent) engine_.timeline().Raise(time_);
+    }
     for (size_t i = 0; i < counts_.size(); ++i) counts.Add(static_cast<Outcome>(i), counts_[i]);
   }
 
@@ -155,10 +163,9 @@ class BatchPiece {
 
   // Everything that can be known without a lock.
   template <bool kOnePartition>
-  void Look(const AnyBatch& batch) {
+  void Look(const AnyBatch& batch, Times time) {
     const HashKey hash_key = engine_.hash_key();
     const EngineCore::Partitioning partitioning = engine_.partitioning();
-    Timeline::Carried time(engine_.timeline());
     AnyBatch rest = batch;
     const size_t size = size_;
     for (size_t i = 0; i < size; ++i, rest.RemovePrefix(1)) {
@@ -180,7 +187,7 @@ class BatchPiece {
       if (Book::IsTooLong(event)) [[unlikely]]
         fate = Outcome::kOverLimit;
       if (fate != Book::kPlain) [[unlikely]] {
-        at = Clamp(at);
+        time.PassOver(at);
       } else if (!time.Observe(at)) [[unlikely]] {
         fate = Outcome::kFuture;
       }

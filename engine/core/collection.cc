@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <pleat/collections.h>
+#include <pleat/metrics.h>
 
 #include "engine/base/check.h"
 #include "engine/base/concat.h"

@@ -102,6 +102,9 @@ class EngineCore {
   // At most one snapshot is taken at a time.
   bool BeginSnapshot() noexcept { return !snapshotting_.exchange(true); }
   void EndSnapshot() noexcept { snapshotting_.store(false); }
+  // An engine has one intake at a time.
+  bool BeginIntake() noexcept { return !has_intake_.exchange(true); }
+  void EndIntake() noexcept { has_intake_.store(false); }
   // The numbers and keys that outlive a process. REQUIRES: no event has come yet.
   struct Lasting {
     HashKey name_key{};
@@ -149,6 +152,7 @@ class EngineCore {
   uint32_t ever_added_ ABSL_GUARDED_BY(lock_) = 0;
   Collections collections_ ABSL_GUARDED_BY(lock_);
   std::atomic<bool> snapshotting_ = false;
+  std::atomic<bool> has_intake_ = false;
   // Never resized after construction; a deque, because locks stay put.
   std::deque<Partition> partitions_;
 };

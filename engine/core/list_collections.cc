@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/collections.h>
+#include <pleat/metrics.h>
 
 #include "engine/base/inside.h"
 #include "engine/core/collection.h"

@@ -4,7 +4,7 @@
 #include <bitset>
 
 #include <absl/container/inlined_vector.h>
-#include <pleat/collections.h>
+#include <pleat/metrics.h>
 
 #include "engine/base/inside.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include <pleat/collections.h>
+#include <pleat/metrics.h>
 #include <pleat/rollup.h>
 
 #include "engine/base/check.h"

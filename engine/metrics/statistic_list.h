@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <pleat/collections.h>
+#include <pleat/metrics.h>
 
 namespace pleat::inline v0_1 {
 

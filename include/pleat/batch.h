@@ -11,11 +11,10 @@
 //   for (auto& emission : folder.Pop(100, mine)) Publish(emission);
 //
 // On event time an engine has one watermark, which a batch moves to its newest stamp, of whatever
-// source and collection. So a second collection that is fed the same batch afterwards, a second
-// worker who is further behind in the log, or a source that is read again from further back than
-// the others, finds the watermark ahead of its events, and with an allowed lateness they are late.
-// Give the engine a watermark delay, or the collections an allowed lateness, of more than a batch
-// spans and workers are apart; or each of them an engine of its own.
+// source and collection. So a second collection that is fed the same batch afterwards finds the
+// watermark ahead of its events, which may be late: feed several collections by an Intake
+// (intake.h). A second worker who is further behind in the log, and a source that is read again
+// from further back than the others, need an engine of their own.
 #pragma once
 
 #include <concepts>

@@ -173,6 +173,10 @@ class Folder : public EmissionSource<State>,
     return folder_.FoldBatch(AnyBatch::Of(events), outcomes, only, position);
   }
 
+  // For an Intake (intake.h).
+  using IntakeEvent = Event;
+  using IntakeOutcome = FoldOutcome;
+
   // Closes the group of `key` now, with kFlush. Returns whether one was open. A partial that a
   // stamp ahead of the engine's time has passed is still handed out at its instant.
   bool Flush(std::string_view key) noexcept { return folder_.Flush(key); }

@@ -199,6 +199,10 @@ class LiveSet : public LiveSetReader<Payload> {
                          const Position& position) noexcept {
     return AddBatch(events, outcomes, only, std::optional(position));
   }
+  // For an Intake (intake.h).
+  using IntakeEvent = Event;
+  using IntakeOutcome = LiveSetOutcome;
+
   // Refreshes a live member, and adds none.
   LiveSetOutcome Touch(std::string_view series, std::string_view id, EngineTime at) noexcept {
     return any_.Touch(series, id, at);

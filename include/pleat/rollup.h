@@ -49,6 +49,8 @@
 
 namespace pleat::inline v0_1 {
 
+class AnyIntake;
+class IntakeTarget;
 class RollupCore;
 class SharedCount;
 
@@ -107,6 +109,11 @@ class PLEAT_EXPORT RollupCounter : public EmissionSource<CountedWindow> {
                         const Position& position) noexcept {
     return AddBatch(events, outcomes, only, std::optional(position));
   }
+
+  // For an Intake (intake.h), which adds the events of a map to CounterEvents.
+  using IntakeEvent = CounterEvent;
+  using IntakeOutcome = AddOutcome;
+  void Join(AnyIntake& intake, std::unique_ptr<IntakeTarget> target) const noexcept;
 
   // Sets the value to zero, as an event stamped `at`: from then on the value is the sum of the
   // deltas with later stamps, or with this stamp and a later arrival. Windows do not change their

@@ -180,7 +180,7 @@ TEST(Reorder, ABrokenStampIsInvalidAndReleasesNothing) {
 
 // --- What is counted
 
-TEST(Reorder, StatsNameWaitingLinesOnlyIfThereAreSome) {
+TEST(Reorder, StatsNameWaitingEventsOnlyIfThereAreSome) {
   const TemporaryDirectory dir;
   const std::string input = "{\"k\":1,\"t\":5}\n{\"k\":1,\"t\":4}\n{\"k\":1,\"t\":9}\n";
   const std::string words = InSeconds("--key k --quiet 1s");

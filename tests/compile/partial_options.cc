@@ -1,7 +1,7 @@
 // Options that a user leaves out cause no warning, whatever the user's flags.
 #include <pleat/analysis.h>
-#include <pleat/collections.h>
 #include <pleat/engine.h>
+#include <pleat/metrics.h>
 #include <pleat/options.h>
 
 using namespace std::chrono_literals;

@@ -6,7 +6,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <pleat/collections.h>
 #include <pleat/folder.h>
 #include <pleat/metrics.h>
 #include <pleat/snapshot.h>

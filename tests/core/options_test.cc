@@ -11,9 +11,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <pleat/collections.h>
 #include <pleat/folder.h>
 #include <pleat/live_set.h>
+#include <pleat/metrics.h>
 #include <pleat/presence.h>
 #include <pleat/rollup.h>
 #include <pleat/snapshot.h>

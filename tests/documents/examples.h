@@ -14,10 +14,10 @@
 #include <pleat/asio.h>
 #include <pleat/asio_driver.h>
 #include <pleat/asio_watcher.h>
-#include <pleat/collections.h>
 #include <pleat/drain.h>
 #include <pleat/engine.h>
 #include <pleat/folder.h>
+#include <pleat/intake.h>
 #include <pleat/json.h>
 #include <pleat/live_set.h>
 #include <pleat/metrics.h>

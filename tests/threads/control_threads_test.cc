@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <pleat/collections.h>
 #include <pleat/folder.h>
+#include <pleat/metrics.h>
 #include <pleat/snapshot.h>
 
 #include "tests/support/bytes.h"

@@ -114,13 +114,13 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
                 nullptr, key);
     if (!stage_->is_over_limit()) return;
     AddDue();
-    while (const WaitingLine* line = stage_->TakeOverLimit()) AddWaiting(*line);
+    while (const WaitingEvent* line = stage_->TakeOverLimit()) AddWaiting(*line);
   }
   void AddDue() {
-    while (const WaitingLine* line = stage_->TakeDue()) AddWaiting(*line);
+    while (const WaitingEvent* line = stage_->TakeDue()) AddWaiting(*line);
     analyzer_.Advance(stage_->watermark());
   }
-  void AddWaiting(const WaitingLine& line) {
+  void AddWaiting(const WaitingEvent& line) {
     analyzer_.Add(line.text(), line.at);
     stage_->FreeTaken();
   }

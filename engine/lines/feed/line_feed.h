@@ -28,11 +28,11 @@
 #include "engine/base/check.h"
 #include "engine/lines/feed/line_tally.h"
 #include "engine/lines/feed/read_lines.h"
-#include "engine/lines/feed/reorder_stage.h"
 #include "engine/lines/plan/event_batch.h"
 #include "engine/lines/plan/event_plan.h"
 #include "engine/lines/plan/event_reader.h"
 #include "engine/lines/scan/reasons.h"
+#include "engine/table/reorder_stage.h"
 
 namespace pleat::inline v0_1 {
 
@@ -357,11 +357,11 @@ class LineFeed {
     const bool moves = at > stage_->newest();
     if (moves) mover_ = index;
     stage_->NoteStamp(at);
-    const WaitingLine line{.at = at,
-                           .position = first_position_ + static_cast<uint64_t>(index),
-                           .size = static_cast<uint32_t>(text.size()),
-                           .words = static_cast<uint32_t>(plan_.paths.slots()),
-                           .is_control = is_control};
+    const WaitingEvent line{.at = at,
+                            .position = first_position_ + static_cast<uint64_t>(index),
+                            .size = static_cast<uint32_t>(text.size()),
+                            .words = static_cast<uint32_t>(plan_.paths.slots()),
+                            .is_control = is_control};
     if (at < stage_->passed()) {
       TakeDue(into, report);
       Take(into, line, {places, line.words}, text, report);
@@ -376,7 +376,7 @@ class LineFeed {
   // Time moves on to the watermark behind the lines.
   template <class Into>
   void TakeDue(Into& into, Report& report) {
-    while (const WaitingLine* line = stage_->TakeDue()) TakeKept(into, *line, report);
+    while (const WaitingEvent* line = stage_->TakeDue()) TakeKept(into, *line, report);
     TakeRead(into, report);
     stage_->FreeTaken();
     into.MoveTime(stage_->watermark(), mover_);
@@ -385,20 +385,20 @@ class LineFeed {
   template <class Into>
   void TakeOverLimit(Into& into, Report& report) {
     TakeDue(into, report);
-    while (const WaitingLine* line = stage_->TakeOverLimit()) TakeKept(into, *line, report);
+    while (const WaitingEvent* line = stage_->TakeOverLimit()) TakeKept(into, *line, report);
     TakeRead(into, report);
     stage_->FreeTaken();
   }
 
   template <class Into>
-  void TakeKept(Into& into, const WaitingLine& line, Report& report) {
+  void TakeKept(Into& into, const WaitingEvent& line, Report& report) {
     Take(into, line, line.kept(), line.text(), report);
     if (sources_.empty()) stage_->FreeTaken();
   }
 
   // Events are taken some at a time.
   template <class Into>
-  void Take(Into& into, const WaitingLine& line, std::span<const uint32_t> places,
+  void Take(Into& into, const WaitingEvent& line, std::span<const uint32_t> places,
             std::string_view text, Report& report) {
     if (line.is_control) TakeRead(into, report);
     reader_.ReadByPlaces(text, places, line.at, line.is_control, event_);

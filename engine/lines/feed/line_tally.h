@@ -14,8 +14,8 @@
 #include <pleat/json.h>
 #include <pleat/stored.h>
 
+#include "engine/base/counter.h"
 #include "engine/base/lock.h"
-#include "engine/lines/feed/counter.h"
 #include "engine/lines/feed/stamp_order.h"
 #include "engine/lines/plan/event_plan.h"
 #include "engine/lines/plan/event_reader.h"

@@ -7,8 +7,8 @@
 #include <pleat/json.h>
 #include <pleat/stored.h>
 
+#include "engine/base/counter.h"
 #include "engine/base/read_fields.h"
-#include "engine/lines/feed/counter.h"
 
 namespace pleat::inline v0_1 {
 

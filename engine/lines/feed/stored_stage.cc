@@ -1,7 +1,5 @@
 #include "engine/lines/feed/stored_stage.h"
 
-#include <algorithm>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +24,7 @@ bool PutBack(EventReader& reader, EventBatch& batch, std::string& line, EngineTi
   const EngineTime read = is_control ? reader.control().at : batch.events[0].at;
   const bool waits = at >= stage.passed() && at <= stage.newest() && stage.HasPlaceFor(at);
   if (read != at || !waits || position >= stage.arrived()) return false;
+  static_assert(kPaddingBytes >= kLinePaddingBytes);
   std::vector<uint32_t> places(words);
   reader.WritePlaces(places.data());
   stage.Put({.at = at,
@@ -48,14 +47,10 @@ void SaveStage(const ReorderStage* stage, FieldWriter& out) {
   if (stage == nullptr) return;
   stage->SaveTimes(out);
   // In the order of their turns, so that the bytes tell nothing of where each line waits.
-  std::vector<WaitingEntry> lines;
-  lines.reserve(stage->waiting());
-  stage->ForEach([&lines](const WaitingLine& line) { lines.push_back(WaitingEntry::Of(line)); });
-  std::ranges::sort(lines, std::less<>());
-  out.PutNumber(lines.size());
-  for (const WaitingEntry& each : lines) {
+  out.PutNumber(stage->waiting());
+  for (const WaitingEntry& each : stage->InTurn()) {
     out(each.at, each.position);
-    out.PutBytes(each.line->text());
+    out.PutBytes(each.event->text());
   }
 }
 

@@ -6,8 +6,8 @@
 #include <pleat/json_lines.h>
 #include <pleat/stored.h>
 
-#include "engine/lines/feed/reorder_stage.h"
 #include "engine/lines/plan/event_plan.h"
+#include "engine/table/reorder_stage.h"
 
 namespace pleat::inline v0_1 {
 

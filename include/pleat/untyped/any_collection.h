@@ -23,6 +23,7 @@ namespace pleat::inline v0_1 {
 
 class EngineCore;
 class OutboxCollection;
+class RollupCounter;
 
 // Told that there may be something to pop or to lease. Adapters to event loops derive from it.
 class EmissionListener {
@@ -101,9 +102,14 @@ class PLEAT_EXPORT AnyCollection {
 
  protected:
   OutboxCollection& collection() const noexcept { return *collection_; }
+  const std::shared_ptr<EngineCore>& shared_engine() const noexcept { return engine_; }
+  const std::shared_ptr<OutboxCollection>& shared_collection() const noexcept {
+    return collection_;
+  }
 
  private:
   friend class Drain;
+  friend class RollupCounter;
 
   std::shared_ptr<EngineCore> engine_;  // which the collection uses
   std::shared_ptr<OutboxCollection> collection_;

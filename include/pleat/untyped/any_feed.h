@@ -62,6 +62,8 @@ class PLEAT_EXPORT AnyFeed {
   AnyFeed(std::shared_ptr<EngineCore> engine, std::shared_ptr<FeedCollection> feed) noexcept;
 
   FeedCollection& feed() const noexcept { return *feed_; }
+  const std::shared_ptr<EngineCore>& shared_engine() const noexcept { return engine_; }
+  const std::shared_ptr<FeedCollection>& shared_feed() const noexcept { return feed_; }
 
  private:
   std::shared_ptr<EngineCore> engine_;  // which the collection uses

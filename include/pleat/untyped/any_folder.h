@@ -35,7 +35,9 @@
 
 namespace pleat::inline v0_1 {
 
+class AnyIntake;
 class FolderCore;
+class IntakeTarget;
 class TraceReader;
 
 // Thread safety: any thread may call any method at any time, also on one object.
@@ -65,6 +67,8 @@ class PLEAT_EXPORT AnyFolder : public AnyCollection {
   FoldCounts FoldBatch(const AnyBatch& batch, std::span<FoldOutcome> outcomes,
                        PartitionRange only = {},
                        std::optional<SourcePosition> position = {}) noexcept;
+  // Has the intake feed this collection; see untyped/any_intake.h.
+  void Join(AnyIntake& intake, std::unique_ptr<IntakeTarget> target) const noexcept;
   bool Flush(std::string_view key) noexcept;
   bool Cancel(std::string_view key) noexcept;
   ControlOutcome SetDeadline(std::string_view key, EngineTime deadline) noexcept;

@@ -31,7 +31,9 @@
 
 namespace pleat::inline v0_1 {
 
+class AnyIntake;
 class EngineCore;
+class IntakeTarget;
 class LiveSetCore;
 
 // An event of a live set, but for its payload: an event is these members, and then the payload at
@@ -113,6 +115,8 @@ class PLEAT_EXPORT AnyLiveSet : public AnyFeed {
   LiveSetCounts AddBatch(const AnyBatch& batch, std::span<LiveSetOutcome> outcomes,
                          PartitionRange only = {},
                          std::optional<SourcePosition> position = {}) noexcept;
+  // Has the intake feed this collection; see untyped/any_intake.h.
+  void Join(AnyIntake& intake, std::unique_ptr<IntakeTarget> target) const noexcept;
   LiveSetOutcome Touch(std::string_view series, std::string_view id, EngineTime at) noexcept;
   // Each row is a KeyedEvent, whose key is ignored.
   LiveSetCounts Import(std::string_view series, const AnyBatch& rows) noexcept;

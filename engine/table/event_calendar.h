@@ -1,9 +1,9 @@
-// A LineCalendar keeps lines whose stamps lie within a span of time, and gives them in order.
+// An EventCalendar keeps events whose stamps lie within a span of time, and gives them in order.
 //
-// Time is cut into some 1,000 pieces for the span, and each piece has a list of lines, as they came. A
-// piece is opened when its lines are to be taken: then an index of them is sorted, which fits a cache.
+// Time is cut into some 1,000 pieces for the span, and each piece has a list of events, as they came. A
+// piece is opened when its events are to be taken: then an index of them is sorted, which fits a cache.
 // This is a calendar queue (R. Brown, "Calendar queues: a fast O(1) priority queue implementation for
-// the simulation event set problem", CACM 31(10), 1988) whose calendar is one span long. To put a line
+// the simulation event set problem", CACM 31(10), 1988) whose calendar is one span long. To put an event
 // costs O(1), and to take one O(log n) of the n in its piece.
 //
 // Thread safety: one thread at a time.
@@ -18,32 +18,32 @@
 #include <absl/functional/function_ref.h>
 #include <pleat/time.h>
 
-#include "engine/lines/feed/waiting_line.h"
+#include "engine/table/waiting_event.h"
 
 namespace pleat::inline v0_1 {
 
-class LineCalendar {
+class EventCalendar {
  public:
   // Borrows `memory`.
-  LineCalendar(Duration span, LineMemory& memory);
+  EventCalendar(Duration span, EventMemory& memory);
 
-  // Whether Put() can take the stamp, with the lines that are there.
+  // Whether Put() can take the stamp, with the events that are there.
   bool HasPlaceFor(EngineTime at) const noexcept {
-    return lines_ == 0 || PieceOf(at) - lowest_ < kPieces;
+    return events_ == 0 || PieceOf(at) - lowest_ < kPieces;
   }
-  // Whether it falls into the piece that is open. Put() takes no such line.
+  // Whether it falls into the piece that is open. Put() takes no such event.
   bool IsInOpenPiece(EngineTime at) const noexcept { return is_open_ && PieceOf(at) == open_; }
-  // REQUIRES: its piece is not before that of a line that was taken.
-  void Put(const WaitingLine& line, const uint32_t* words, std::string_view text);
+  // REQUIRES: its piece is not before that of an event that was taken.
+  void Put(const WaitingEvent& event, const uint32_t* words, std::string_view text);
 
-  // The first line, if it may be one with a stamp up to `limit`. Null: there is none up to there.
+  // The first event, if it may be one with a stamp up to `limit`. Null: there is none up to there.
   const WaitingEntry* First(EngineTime limit);
-  // Takes the line of First(), which stays valid as long as memory that was let go.
+  // Takes the event of First(), which stays valid as long as memory that was let go.
   void TakeFirst() noexcept;
   // Writes the open piece anew if most of it was taken.
   void FillHoles();
 
-  void ForEach(absl::FunctionRef<void(const WaitingLine&)> see) const;
+  void ForEach(absl::FunctionRef<void(const WaitingEvent&)> see) const;
   EngineTime smallest() const;  // stamp; kNever: there is none
   void Clear() noexcept;
 
@@ -55,21 +55,21 @@ class LineCalendar {
     return static_cast<size_t>(piece & (kPieces - 1));
   }
   static int ShiftFor(Duration span) noexcept;
-  LineList& At(int64_t piece) noexcept { return pieces_[SlotOf(piece)]; }
+  EventList& At(int64_t piece) noexcept { return pieces_[SlotOf(piece)]; }
   bool FindLowest() noexcept;
   void Open(int64_t piece);
   void Close() noexcept;
 
-  LineMemory& memory_;
+  EventMemory& memory_;
   const int shift_;  // a piece has so many microseconds, as a power of two
-  uint64_t lines_ = 0;
-  std::vector<LineList> pieces_;                   // a ring
-  std::array<uint64_t, kPieces / 64> occupied_{};  // a bit for each of them that has lines
+  uint64_t events_ = 0;
+  std::vector<EventList> pieces_;                  // a ring
+  std::array<uint64_t, kPieces / 64> occupied_{};  // a bit for each of them that has events
   int64_t lowest_ = 0;                             // no piece before it has any
 
   bool is_open_ = false;
   int64_t open_ = 0;
-  std::vector<WaitingEntry> index_;  // of the lines of the open piece
+  std::vector<WaitingEntry> index_;  // of the events of the open piece
   size_t next_in_index_ = 0;
 };
 

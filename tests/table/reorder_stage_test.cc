@@ -1,5 +1,5 @@
 // The reorder stage alone, against a sorted map.
-#include "engine/lines/feed/reorder_stage.h"
+#include "engine/table/reorder_stage.h"
 
 #include <algorithm>
 #include <map>
@@ -43,7 +43,7 @@ class StageTest : public testing::Test {
     return true;
   }
 
-  void Expect(const WaitingLine& line) {
+  void Expect(const WaitingEvent& line) {
     ASSERT_FALSE(waiting_.empty());
     const auto& [place, kept] = *waiting_.begin();
     ASSERT_EQ(Place(line.at, line.position), place);
@@ -56,7 +56,7 @@ class StageTest : public testing::Test {
   }
 
   void TakeDue() {
-    while (const WaitingLine* line = stage_->TakeDue()) {
+    while (const WaitingEvent* line = stage_->TakeDue()) {
       ASSERT_LE(line->at, stage_->watermark());
       ASSERT_NO_FATAL_FAILURE(Expect(*line));
       if (taken_.size() % 3 == 0) stage_->FreeTaken();
@@ -67,7 +67,7 @@ class StageTest : public testing::Test {
   }
 
   void TakeOverLimit() {
-    while (const WaitingLine* line = stage_->TakeOverLimit()) {
+    while (const WaitingEvent* line = stage_->TakeOverLimit()) {
       ASSERT_NO_FATAL_FAILURE(Expect(*line));
       stage_->FreeTaken();
     }
@@ -79,8 +79,7 @@ class StageTest : public testing::Test {
     ASSERT_EQ(stage_->next().value_or(kNever),
               waiting_.empty() ? kNever : waiting_.begin()->first.first);
     std::vector<Place> seen;
-    stage_->ForEach([&](const WaitingLine& line) { seen.emplace_back(line.at, line.position); });
-    std::ranges::sort(seen);
+    for (const WaitingEntry& each : stage_->InTurn()) seen.emplace_back(each.at, each.position);
     std::vector<Place> all;
     for (const auto& [place, kept] : waiting_) all.push_back(place);
     ASSERT_EQ(seen, all);

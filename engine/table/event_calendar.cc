@@ -1,4 +1,4 @@
-#include "engine/lines/feed/line_calendar.h"
+#include "engine/table/event_calendar.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,30 +8,30 @@
 
 namespace pleat::inline v0_1 {
 
-LineCalendar::LineCalendar(Duration span, LineMemory& memory)
+EventCalendar::EventCalendar(Duration span, EventMemory& memory)
     : memory_(memory), shift_(ShiftFor(span)), pieces_(kPieces) {}
 
-// As many pieces as the ring has may have lines: those of a span, which may begin and end within one.
-int LineCalendar::ShiftFor(Duration span) noexcept {
+// As many pieces as the ring has may have events: those of a span, which may begin and end within one.
+int EventCalendar::ShiftFor(Duration span) noexcept {
   const int64_t longest = (kEndOfTime - kBeginningOfTime).count();
   int shift = 0;
   while ((std::min(span.count(), longest) >> shift) > kPieces - 2) ++shift;
   return shift;
 }
 
-void LineCalendar::Put(const WaitingLine& line, const uint32_t* words, std::string_view text) {
-  PLEAT_DCHECK(HasPlaceFor(line.at) && !IsInOpenPiece(line.at));
-  const int64_t piece = PieceOf(line.at);
-  if (lines_ == 0 && is_open_) Close();
-  if (lines_ == 0 || piece < lowest_) lowest_ = piece;
-  ++lines_;
+void EventCalendar::Put(const WaitingEvent& event, const uint32_t* words, std::string_view text) {
+  PLEAT_DCHECK(HasPlaceFor(event.at) && !IsInOpenPiece(event.at));
+  const int64_t piece = PieceOf(event.at);
+  if (events_ == 0 && is_open_) Close();
+  if (events_ == 0 || piece < lowest_) lowest_ = piece;
+  ++events_;
   occupied_[SlotOf(piece) / 64] |= uint64_t{1} << (SlotOf(piece) % 64);
-  memory_.Append(At(piece), line, words, text);
+  memory_.Append(At(piece), event, words, text);
 }
 
-// Moves lowest_ on to the first piece that has lines. Returns false if there is none.
-bool LineCalendar::FindLowest() noexcept {
-  if (lines_ == 0) return false;
+// Moves lowest_ on to the first piece that has events. Returns false if there is none.
+bool EventCalendar::FindLowest() noexcept {
+  if (events_ == 0) return false;
   const size_t slot = SlotOf(lowest_);
   size_t word = slot / 64;
   uint64_t bits = occupied_[word] & (~uint64_t{0} << (slot % 64));
@@ -44,15 +44,15 @@ bool LineCalendar::FindLowest() noexcept {
   return true;
 }
 
-void LineCalendar::Open(int64_t piece) {
+void EventCalendar::Open(int64_t piece) {
   is_open_ = true;
   open_ = piece;
-  At(piece).ForEach(0,
-                    [this](const WaitingLine& line) { index_.push_back(WaitingEntry::Of(line)); });
+  At(piece).ForEach(
+      0, [this](const WaitingEvent& event) { index_.push_back(WaitingEntry::Of(event)); });
   std::ranges::sort(index_, std::less<>());
 }
 
-void LineCalendar::Close() noexcept {
+void EventCalendar::Close() noexcept {
   memory_.LetGo(At(open_));
   occupied_[SlotOf(open_) / 64] &= ~(uint64_t{1} << (SlotOf(open_) % 64));
   index_.clear();
@@ -60,28 +60,28 @@ void LineCalendar::Close() noexcept {
   is_open_ = false;
 }
 
-const WaitingEntry* LineCalendar::First(EngineTime limit) {
+const WaitingEntry* EventCalendar::First(EngineTime limit) {
   if (is_open_ && next_in_index_ == index_.size()) Close();
   if (!is_open_) {
     if (!FindLowest() || lowest_ > PieceOf(limit)) return nullptr;
     Open(lowest_);
   }
-  // A line is read some time after its entry is looked at.
+  // An event is read some time after its entry is looked at.
   constexpr size_t kAhead = 4;
   constexpr size_t kCacheLines = 4;
   if (next_in_index_ + kAhead < index_.size()) {
-    const char* const soon = reinterpret_cast<const char*>(index_[next_in_index_ + kAhead].line);
+    const char* const soon = reinterpret_cast<const char*>(index_[next_in_index_ + kAhead].event);
     for (size_t i = 0; i < kCacheLines; ++i) __builtin_prefetch(soon + 64 * i);
   }
   return &index_[next_in_index_];
 }
 
-void LineCalendar::TakeFirst() noexcept {
-  At(open_).dead += index_[next_in_index_++].line->bytes();
-  --lines_;
+void EventCalendar::TakeFirst() noexcept {
+  At(open_).dead += index_[next_in_index_++].event->bytes();
+  --events_;
 }
 
-void LineCalendar::FillHoles() {
+void EventCalendar::FillHoles() {
   if (!is_open_ || !At(open_).has_holes()) return;
   index_.erase(index_.begin(), index_.begin() + static_cast<std::ptrdiff_t>(next_in_index_));
   next_in_index_ = 0;
@@ -89,30 +89,30 @@ void LineCalendar::FillHoles() {
   memory_.Repack(At(open_), index_);
 }
 
-void LineCalendar::ForEach(absl::FunctionRef<void(const WaitingLine&)> see) const {
-  for (size_t i = next_in_index_; i < index_.size(); ++i) see(*index_[i].line);
+void EventCalendar::ForEach(absl::FunctionRef<void(const WaitingEvent&)> see) const {
+  for (size_t i = next_in_index_; i < index_.size(); ++i) see(*index_[i].event);
   for (size_t slot = 0; slot < pieces_.size(); ++slot) {
     if (!is_open_ || slot != SlotOf(open_)) pieces_[slot].ForEach(0, see);
   }
 }
 
-EngineTime LineCalendar::smallest() const {
+EngineTime EventCalendar::smallest() const {
   if (next_in_index_ < index_.size()) return index_[next_in_index_].at;
   EngineTime least = kNever;
-  if (lines_ == 0) return least;
+  if (events_ == 0) return least;
   int64_t piece = lowest_;
   while ((is_open_ && piece == open_) || pieces_[SlotOf(piece)].first == nullptr) ++piece;
   pieces_[SlotOf(piece)].ForEach(
-      0, [&least](const WaitingLine& line) { least = std::min(least, line.at); });
+      0, [&least](const WaitingEvent& event) { least = std::min(least, event.at); });
   return least;
 }
 
-void LineCalendar::Clear() noexcept {
-  for (LineList& piece : pieces_) memory_.Free(piece);
+void EventCalendar::Clear() noexcept {
+  for (EventList& piece : pieces_) memory_.Free(piece);
   occupied_ = {};
   index_.clear();
   next_in_index_ = 0;
-  lines_ = 0;
+  events_ = 0;
   is_open_ = false;
 }
 

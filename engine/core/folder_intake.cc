@@ -1,0 +1,19 @@
+// Folders behind an intake, apart from the handle: a program without one links none of this.
+#include <memory>
+#include <utility>
+
+#include <pleat/untyped/any_folder.h>
+
+#include "engine/core/intake.h"
+#include "engine/core/keyed_collection.h"
+#include "engine/core/timed_piece.h"
+#include "engine/fold/fold_book.h"
+
+namespace pleat::inline v0_1 {
+
+void AnyFolder::Join(AnyIntake& intake, std::unique_ptr<IntakeTarget> target) const noexcept {
+  intake.core().Feed(shared_engine(), shared_collection(), &TakePiece<KeyedCollection<FoldBook>>,
+                     std::move(target));
+}
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,130 @@
+// IntakeCore stands behind an intake: it gives pieces of up to 256 events to all of its collections,
+// each with the same times.
+//
+// A piece goes through the engine's gate as one: a snapshot has it in all collections, or in none. Of
+// events that wait, the coming is one piece and the taking another; between the two a snapshot finds
+// them among those that wait. Answers are told when the gate is behind the piece, so that a caller may
+// call the engine from there.
+//
+// Thread safety: that of AnyIntake.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <pleat/batch.h>
+#include <pleat/time.h>
+#include <pleat/untyped/any_batch.h>
+#include <pleat/untyped/any_intake.h>
+
+#include "engine/base/check.h"
+#include "engine/base/counter.h"
+#include "engine/base/inside.h"
+#include "engine/core/collection.h"
+#include "engine/core/engine_core.h"
+#include "engine/core/timed_piece.h"
+#include "engine/core/waiting_events.h"
+
+namespace pleat::inline v0_1 {
+
+class IntakeCore {
+ public:
+  // `waiting` is null without a bound.
+  IntakeCore(std::shared_ptr<EngineCore> engine, std::shared_ptr<WaitingEvents> waiting)
+      : engine_(std::move(engine)), waiting_(std::move(waiting)) {
+    if (waiting_ != nullptr) slots_ = waiting_->NewSlots(kEventsMax);
+  }
+  ~IntakeCore() {
+    if (waiting_ != nullptr) waiting_->FreeSlots(slots_);
+    engine_->EndIntake();
+  }
+  IntakeCore(const IntakeCore&) = delete;
+  IntakeCore& operator=(const IntakeCore&) = delete;
+
+  // Gives a collection its events.
+  using TakePiece = void (*)(Collection& collection, const TimedPiece& piece, uint8_t* outcomes);
+  void Feed(const std::shared_ptr<EngineCore>& engine, std::shared_ptr<Collection> collection,
+            TakePiece take, std::unique_ptr<IntakeTarget> target);
+  bool Push(const AnyBatch& batch, std::optional<SourcePosition> position);
+  bool Advance(EngineTime now);
+  bool TakeWaiting();
+  std::optional<EngineTime> next_waiting() const {
+    return waiting_ == nullptr ? std::nullopt : waiting_->stage().next();
+  }
+  IntakeCounts counts() const noexcept;
+
+ private:
+  static constexpr size_t kEventsMax = BatchPlan::kEventsMax;
+
+  // A collection, and what it has of the piece.
+  struct Fed {
+    std::shared_ptr<Collection> collection;
+    TakePiece take;
+    std::unique_ptr<IntakeTarget> target;
+    size_t size = 0;
+    std::array<uint16_t, kEventsMax> places;  // in the piece, of each event
+    std::array<uint8_t, kEventsMax> outcomes;
+  };
+  // Why an event that comes cannot simply wait.
+  enum class Stop : uint8_t { kNone, kFuture, kMissed, kNoPlace, kOverLimit };
+
+  // One call of the program's: not from inside another one, nor from an answer.
+  template <class Act>
+  bool Calling(const Act& act) {
+    if (Call::WouldBeNested()) return false;
+    if (std::exchange(busy_, true)) Fail("an intake was called from an answer of its own");
+    act();
+    busy_ = false;
+    return true;
+  }
+  // A piece of work that a snapshot has as a whole, or not at all.
+  template <class Work>
+  auto InOnePiece(const Work& work) {
+    const Gate::Pass pass(engine_->gate());
+    const Call call;
+    return work();
+  }
+
+  size_t CountReplayed(const AnyBatch& batch, const SourcePosition& position) const;
+  void MovePositions(std::optional<SourcePosition>& position, size_t events);
+
+  void PushInOrder(const AnyBatch& piece, std::optional<SourcePosition>& position);
+  size_t PutSome(const AnyBatch& piece, std::optional<SourcePosition>& position);
+  Stop PutOne(std::string_view key, const void* event, EngineTime at);
+  void GiveAlone(const AnyBatch& one, Stop why, std::optional<SourcePosition>& position);
+  void TakeDue();
+  void TakeOverLimit();
+  template <class Next>
+  size_t GiveWaiting(const Next& next);
+
+  void Give(const AnyBatch& piece, EngineTime now);
+  void Answer(const AnyBatch& piece);
+
+  void* Slot(size_t i) noexcept {
+    return static_cast<std::byte*>(slots_) + i * waiting_->layout().stride;
+  }
+
+  const std::shared_ptr<EngineCore> engine_;
+  const std::shared_ptr<WaitingEvents> waiting_;
+  std::vector<std::unique_ptr<Fed>> fed_;
+  bool busy_ = false;
+  Counter events_;
+  Counter replayed_;
+  Counter futures_;
+
+  // Of the piece: the engine's time with each event, and whether it is beyond the future limit.
+  std::array<EngineTime, kEventsMax> times_;
+  std::array<bool, kEventsMax> beyond_;
+  // The same for the events that one of the collections takes.
+  std::array<EngineTime, kEventsMax> own_times_;
+  std::array<bool, kEventsMax> own_beyond_;
+  void* slots_ = nullptr;  // for events that have waited
+};
+
+}  // namespace pleat::inline v0_1

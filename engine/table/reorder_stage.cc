@@ -1,0 +1,171 @@
+#include "engine/table/reorder_stage.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "engine/base/check.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+// How many events the heap may have before others go to the calendar: its entries fit the nearest
+// cache.
+constexpr size_t kHeapEvents = 256;
+
+}  // namespace
+
+ReorderStage::ReorderStage(Duration bound, Duration future_limit, size_t max_bytes)
+    : bound_(bound), future_limit_(future_limit), max_bytes_(max_bytes), calendar_(bound, memory_) {
+  PLEAT_DCHECK(bound > Duration{0});
+}
+
+ReorderStage::~ReorderStage() { Clear(); }
+
+void ReorderStage::Advance(EngineTime now) noexcept {
+  watermark_ = std::max(watermark_, now);
+  ahead_ = std::max(ahead_, SaturatingAdd(now, bound_));
+}
+
+// --- Events in
+
+void ReorderStage::Put(const WaitingEvent& event, const uint32_t* words, std::string_view text) {
+  PLEAT_DCHECK(event.at >= passed() && HasPlaceFor(event.at));
+  if (run_.EndsBefore(event) || run_.events.first == nullptr) return PutBack(event, words, text);
+  CountPut(event, text);
+  if (heap_.size() < kHeapEvents || calendar_.IsInOpenPiece(event.at)) {
+    PutInHeap(event, words, text);
+  } else {
+    calendar_.Put(event, words, text);
+  }
+}
+
+void ReorderStage::PutBack(const WaitingEvent& event, const uint32_t* words,
+                           std::string_view text) {
+  CountPut(event, text);
+  run_.end = event.at;
+  run_.end_position = event.position;
+  memory_.Append(run_.events, event, words, text);
+}
+
+inline void ReorderStage::CountPut(const WaitingEvent& event, std::string_view text) {
+  PLEAT_DCHECK(event.size == text.size() && event.at <= newest_);
+  bytes_ += BytesOf(event.size, event.words);
+  waiting_.Add(1);
+}
+
+void ReorderStage::PutInHeap(const WaitingEvent& event, const uint32_t* words,
+                             std::string_view text) {
+  heap_.push_back(WaitingEntry::Of(*memory_.Append(beside_, event, words, text)));
+  std::ranges::push_heap(heap_, std::greater<>());
+}
+
+// --- Events out
+
+// The first event of the run. Null: it has none.
+inline const WaitingEvent* ReorderStage::RunFront() noexcept {
+  EventList& events = run_.events;
+  while (events.first != nullptr && run_.offset == events.first->used) {
+    memory_.LetGoFirst(events);
+    run_.offset = 0;
+  }
+  return events.first == nullptr ? nullptr : &events.first->At(run_.offset);
+}
+
+// The next event, if its stamp is not behind `limit`; else null.
+const WaitingEvent* ReorderStage::TakeUpTo(EngineTime limit) {
+  enum class From : uint8_t { kRun, kHeap, kCalendar };
+  From from = From::kRun;
+  WaitingEntry first{.at = kNever, .position = 0, .event = nullptr};
+  if (const WaitingEvent* const event = RunFront(); event != nullptr)
+    first = WaitingEntry::Of(*event);
+  if (!heap_.empty() && heap_.front() < first) {
+    first = heap_.front();
+    from = From::kHeap;
+  }
+  const WaitingEntry* const other = calendar_.First(std::min(first.at, limit));
+  if (other != nullptr && *other < first) {
+    first = *other;
+    from = From::kCalendar;
+  }
+  if (first.at > limit) return nullptr;
+  switch (from) {
+    case From::kRun: run_.offset += first.event->bytes(); break;
+    case From::kHeap:
+      std::ranges::pop_heap(heap_, std::greater<>());
+      heap_.pop_back();
+      beside_.dead += first.event->bytes();
+      break;
+    case From::kCalendar: calendar_.TakeFirst(); break;
+  }
+  bytes_ -= BytesOf(first.event->size, first.event->words);
+  waiting_.Add(~uint64_t{0});
+  return first.event;
+}
+
+const WaitingEvent* ReorderStage::TakeDue() { return TakeUpTo(watermark_); }
+
+const WaitingEvent* ReorderStage::TakeOverLimit() {
+  if (!is_over_limit()) return nullptr;
+  const WaitingEvent* const event = TakeUpTo(kEndOfTime);
+  if (event->at > watermark_) early_.Add(1);
+  taken_early_ = std::max(taken_early_, event->at);
+  return event;
+}
+
+void ReorderStage::FreeTaken() {
+  memory_.FreeTaken();
+  if (beside_.has_holes()) memory_.Repack(beside_, heap_);
+  calendar_.FillHoles();
+}
+
+std::optional<EngineTime> ReorderStage::next() const {
+  if (waiting() == 0) return std::nullopt;
+  EngineTime least = calendar_.smallest();
+  if (!heap_.empty()) least = std::min(least, heap_.front().at);
+  const WaitingEvent* const front = run_.events.Front(run_.offset);
+  if (front != nullptr) least = std::min(least, front->at);
+  return least;
+}
+
+// --- Snapshots
+
+std::vector<WaitingEntry> ReorderStage::InTurn() const {
+  std::vector<WaitingEntry> events;
+  events.reserve(waiting());
+  const auto see = [&events](const WaitingEvent& event) {
+    events.push_back(WaitingEntry::Of(event));
+  };
+  run_.events.ForEach(run_.offset, see);
+  for (const WaitingEntry& each : heap_) see(*each.event);
+  calendar_.ForEach(see);
+  std::ranges::sort(events, std::less<>());
+  return events;
+}
+
+void ReorderStage::SaveTimes(FieldWriter& out) const {
+  out(newest_, ahead_, watermark_, taken_early_, arrived_, early_.value());
+}
+
+void ReorderStage::LoadTimes(FieldReader& in) {
+  PLEAT_DCHECK(waiting() == 0);
+  for (EngineTime* each : {&newest_, &ahead_, &watermark_, &taken_early_}) {
+    in(*each);
+    if (!in.Expect(Clamp(*each) == *each)) *each = kBeginningOfTime;
+  }
+  in.Expect(watermark_ >= SaturatingSub(newest_, bound_));
+  arrived_ = in.Number();
+  early_.Load(in);
+}
+
+void ReorderStage::Clear() noexcept {
+  calendar_.Clear();
+  memory_.Free(run_.events);
+  memory_.Free(beside_);
+  memory_.FreeTaken();
+  run_ = Run();
+  heap_.clear();
+  bytes_ = 0;
+  waiting_.Add(~waiting_.value() + 1);
+}
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,120 @@
+// Events that wait in the reorder stage, and the memory that they take.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include <absl/functional/function_ref.h>
+#include <pleat/time.h>
+
+namespace pleat::inline v0_1 {
+
+// So much can be read behind a text, as readers of lines need it.
+inline constexpr size_t kPaddingBytes = 64;
+
+// An event as its owner wrote it: a text, such as a line or the fields of an event, and words, such as
+// places in that text. They follow it in memory.
+struct WaitingEvent {
+  EngineTime at;
+  uint64_t position;  // of arrival, among all events
+  uint32_t size;      // of the text
+  uint32_t words;
+  bool is_control;  // a line that changes a collection, and has its turn as events have
+
+  std::span<const uint32_t> kept() const noexcept {
+    return {reinterpret_cast<const uint32_t*>(this + 1), words};
+  }
+  // kPaddingBytes readable bytes follow it.
+  std::string_view text() const noexcept {
+    return {reinterpret_cast<const char*>(kept().data() + words), size};
+  }
+  // In memory. The next one begins at a multiple of eight.
+  uint32_t bytes() const noexcept {
+    const size_t used = sizeof(WaitingEvent) + sizeof(uint32_t) * words + size;
+    return static_cast<uint32_t>((used + 7) & ~size_t{7});
+  }
+};
+
+// What events are sorted by, beside them: looking at each would miss the cache.
+struct WaitingEntry {
+  EngineTime at;
+  uint64_t position;
+  const WaitingEvent* event;
+
+  static WaitingEntry Of(const WaitingEvent& event) noexcept {
+    return {event.at, event.position, &event};
+  }
+  bool operator<(const WaitingEntry& other) const noexcept {
+    return at != other.at ? at < other.at : position < other.position;
+  }
+  // For a heap with the first event at its top.
+  bool operator>(const WaitingEntry& other) const noexcept { return other < *this; }
+};
+
+// Memory for events behind one another. The bytes follow it.
+struct EventChunk {
+  EventChunk* next;
+  uint32_t size;
+  uint32_t used;
+
+  char* bytes() noexcept { return reinterpret_cast<char*>(this + 1); }
+  const char* bytes() const noexcept { return reinterpret_cast<const char*>(this + 1); }
+  const WaitingEvent& At(uint32_t offset) const noexcept;
+};
+
+// Events in the order in which they were appended.
+struct EventList {
+  EventChunk* first = nullptr;
+  EventChunk* last = nullptr;
+  size_t bytes = 0;  // of all chunks
+  size_t dead = 0;   // of events that were taken, and have left holes
+
+  // The events from that place in the first chunk on.
+  void ForEach(uint32_t offset, absl::FunctionRef<void(const WaitingEvent&)> see) const;
+
+  // The first event from that place on. Null: there is none.
+  const WaitingEvent* Front(uint32_t offset) const noexcept;
+
+  // Whether Repack() pays.
+  bool has_holes() const noexcept {
+    constexpr size_t kWorthIt = size_t{256} << 10;
+    return dead > kWorthIt && dead > bytes / 2;
+  }
+};
+
+// Where chunks come from and go to.
+class EventMemory {
+ public:
+  EventMemory() = default;
+  ~EventMemory();
+  EventMemory(const EventMemory&) = delete;
+  EventMemory& operator=(const EventMemory&) = delete;
+
+  const WaitingEvent* Append(EventList& list, const WaitingEvent& event, const uint32_t* words,
+                             std::string_view text);
+  // Writes the events of `entries` anew, without holes: they are all that is left of `list`.
+  void Repack(EventList& list, std::span<WaitingEntry> entries);
+
+  // Events of what is let go stay valid until FreeTaken().
+  void LetGoFirst(EventList& list) noexcept;  // its first chunk
+  void LetGo(EventList& list) noexcept;
+  void FreeTaken() noexcept;
+  // At once.
+  void Free(EventList& list) noexcept;
+
+ private:
+  EventChunk* NewChunk(size_t size);
+  void FreeChunk(EventChunk* chunk) noexcept;
+  void FreeChunks(EventChunk* first) noexcept;
+
+  static constexpr size_t kSizes = 8;
+
+  EventChunk* taken_ = nullptr;
+  std::array<EventChunk*, kSizes> spare_{};  // for use again, in lists by their sizes
+  size_t spare_bytes_ = 0;
+};
+
+}  // namespace pleat::inline v0_1
