@@ -70,6 +70,7 @@ class Timeline {
   // Time as a batch carries it through its events in input order, before the batch moves the engine's.
   class Carried {
    public:
+    using Source = Timeline;
     static constexpr bool kMovesEngine = true;
 
     explicit Carried(const Timeline& timeline) noexcept

@@ -106,10 +106,10 @@ class BatchPiece {
 
   // REQUIRES: `batch` holds 1 to BatchPlan::kEventsMax events; `outcomes` is null or as long.
   BatchPiece(Keyed& collection, const AnyBatch& batch, Outcome* outcomes, PartitionRange only)
-      : BatchPiece(collection, batch, outcomes, only, Times(collection.engine().timeline())) {}
+      : BatchPiece(collection, batch, outcomes, only, collection.engine().timeline()) {}
 
   BatchPiece(Keyed& collection, const AnyBatch& batch, Outcome* outcomes, PartitionRange only,
-             const Times& times)
+             const typename Times::Source& times)
       : collection_(collection),
         engine_(collection.engine()),
         plan_(only),
@@ -163,7 +163,8 @@ class BatchPiece {
 
   // Everything that can be known without a lock.
   template <bool kOnePartition>
-  void Look(const AnyBatch& batch, Times time) {
+  void Look(const AnyBatch& batch, const typename Times::Source& times) {
+    Times time(times);
     const HashKey hash_key = engine_.hash_key();
     const EngineCore::Partitioning partitioning = engine_.partitioning();
     AnyBatch rest = batch;

@@ -22,6 +22,7 @@ struct TimedPiece {
 // The times of a piece, one event after the other.
 class GivenTimes {
  public:
+  using Source = TimedPiece;
   static constexpr bool kMovesEngine = false;
 
   explicit GivenTimes(const TimedPiece& piece) noexcept
@@ -52,7 +53,7 @@ void TakePiece(Collection& collection, const TimedPiece& piece, uint8_t* outcome
   const PartitionRange all{0, keyed.engine().partition_count()};
   typename Keyed::Counts counts;
   BatchPiece<Keyed, GivenTimes>(keyed, piece.events, reinterpret_cast<Outcome*>(outcomes), all,
-                                GivenTimes(piece))
+                                piece)
       .Fold(counts);
 }
 
