@@ -19,6 +19,7 @@
 
 #include <pleat/engine.h>
 #include <pleat/folder.h>
+#include <pleat/intake.h>
 #include <pleat/json.h>
 #include <pleat/live_set.h>
 #include <pleat/rollup.h>
@@ -114,6 +115,19 @@ class Scene {
   Folder<Tick, Ticks> folder;
 };
 
+// An event that can wait.
+struct Sample {
+  int64_t value = 1;
+  template <class F>
+  void Stored(F& f) {
+    f(value);
+  }
+};
+struct Sum {
+  int64_t sum = 0;
+  void Fold(const Sample& sample) noexcept { sum += sample.value; }
+};
+
 // Counts what `verb` takes. Every scenario has kGroups events.
 template <class Verb>
 void Count(const std::string& scenario, const Verb& verb) {
@@ -127,6 +141,42 @@ void Expect(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "pleat_instructions: not so: %s\n", what);
   std::exit(1);
+}
+
+// One folder behind an intake: events in order, and those that wait for a second, in the order of their
+// stamps and as far out of it as they may be.
+void CountIntake(int partitions, const std::vector<std::string>& keys) {
+  const std::string suffix = "/" + std::to_string(partitions);
+  std::vector<KeyedEvent<Sample>> events;
+  for (size_t i = 0; i < kGroups; ++i) {
+    events.push_back({std::string_view(keys[i]), kStart + microseconds(100 * i), {}});
+  }
+  std::vector<KeyedEvent<Sample>> shuffled;
+  for (size_t i = 0; i < kGroups; ++i) {
+    const size_t block = i & ~size_t{8191};  // 0.8 seconds long
+    shuffled.push_back(events[block + (i * 4099 & 8191)]);
+  }
+  const auto count = [&](const char* name, Duration reorder, const auto& pushed) {
+    const auto engine = *Engine::Open({.partitions = partitions,
+                                       .axis = Axis::kEvent,
+                                       .huge_pages = HugePages::kOff,
+                                       .internals = {.hash_key = {{1, 2}}, .epoch = 3}});
+    Folder<Sample, Sum> folder(*engine, "instructions",
+                               {.quiet_period = hours(1), .max_wait = kForever});
+    for (const auto& each : events) folder.Fold(each.key, {}, kStart);
+    Intake<Sample> intake(*engine, {.reorder = reorder});
+    intake.Feed(folder);
+    Count(name + suffix, [&] {
+      for (size_t i = 0; i < kGroups; i += kBatch) {
+        intake.Push(std::span<const KeyedEvent<Sample>>(pushed).subspan(i, kBatch));
+      }
+      intake.TakeWaiting();
+    });
+    Expect(folder.ledger().folded == kGroups, "each event is folded");
+  };
+  count("intake", Duration{0}, events);
+  count("intake_sorted", seconds(1), events);
+  count("intake_shuffled", seconds(1), shuffled);
 }
 
 void CountAll(int partitions, const std::vector<std::string>& keys) {
@@ -486,6 +536,7 @@ void CountRollup(int partitions, const std::vector<std::string>& keys) {
 int main() {
   const std::vector<std::string> keys = pleat::bench::MakeKeys(pleat::bench::kKeyBytes);
   for (const int partitions : {1, 16}) pleat::bench::CountAll(partitions, keys);
+  for (const int partitions : {1, 16}) pleat::bench::CountIntake(partitions, keys);
   pleat::bench::CountLiveSet("large", keys, keys.size());
   pleat::bench::CountLiveSet("small", keys, pleat::bench::kSmall);
   for (const int partitions : {1, 16}) pleat::bench::CountRollup(partitions, keys);

@@ -190,12 +190,16 @@ void IntakeCore::Give(const AnyBatch& piece, EngineTime now) {
     const AnyBatch mapped = each->target->Map(piece, each->places);
     each->size = mapped.size;
     if (mapped.size == 0) continue;
-    for (size_t i = 0; i < mapped.size; ++i) {
+    // Of a collection that takes them all, event i is the piece's.
+    const bool takes_all = mapped.size == piece.size;
+    for (size_t i = 0; i < mapped.size && !takes_all; ++i) {
       own_times_[i] = times_[each->places[i]];
       own_beyond_[i] = beyond_[each->places[i]];
     }
     each->take(*each->collection,
-               {.events = mapped, .times = own_times_.data(), .futures = own_beyond_.data()},
+               {.events = mapped,
+                .times = takes_all ? times_.data() : own_times_.data(),
+                .futures = takes_all ? beyond_.data() : own_beyond_.data()},
                each->outcomes.data());
   }
   Timeline& timeline = engine_->timeline();
