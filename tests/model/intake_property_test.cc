@@ -15,7 +15,7 @@ namespace pleat::inline v0_1 {
 namespace {
 
 void TryMany(std::optional<std::string> (*attempt)(Choices&)) {
-  const uint64_t seeds = ShareOf({.whole = 25'000, .usual = 1'500, .sanitized = 150});
+  const uint64_t seeds = ShareOf({.whole = 10'000, .usual = 1'500, .sanitized = 150});
   ForEachSeed(1, seeds, [&](uint64_t seed) {
     std::seed_seq sequence{seed};
     Choices choices(sequence);
