@@ -8,6 +8,16 @@
 
 namespace pleat::inline v0_1 {
 
+IntakeCore::~IntakeCore() {
+  if (waiting_ != nullptr) {
+    waiting_->FreeSlots(slots_);
+    engine_->WithCollections([&](const EngineCore::Collections&) {
+      if (!fed_.empty()) fed_.front()->collection->DropCompanion();
+    });
+  }
+  engine_->EndIntake();
+}
+
 // --- The collections
 
 void IntakeCore::Feed(const std::shared_ptr<EngineCore>& engine,
@@ -20,19 +30,45 @@ void IntakeCore::Feed(const std::shared_ptr<EngineCore>& engine,
       Fail(Concat("Feed(): \"", collection->name(), "\" is fed already"));
     }
   }
-  if (fed_.empty() && waiting_ != nullptr && !collection->SetCompanion(waiting_)) {
-    Fail(Concat("Feed(): \"", collection->name(), "\" has a companion; feed another first"));
+  if (fed_.empty() && waiting_ != nullptr) {
+    bool is_set = false;
+    engine_->WithCollections([&](const EngineCore::Collections&) {  // no snapshot begins meanwhile
+      is_set = collection->SetCompanion(waiting_);
+    });
+    if (!is_set) {
+      Fail(Concat("Feed(): \"", collection->name(), "\" has a companion; feed another first"));
+    }
   }
   fed_.push_back(std::make_unique<Fed>(
       Fed{.collection = std::move(collection), .take = take, .target = std::move(target)}));
+}
+
+// Collections that have had events of a source stand at one place of it: an event behind it would be lost
+// to some, or come twice to others. Those that never had one begin there.
+void IntakeCore::CheckPositions(uint64_t source) {
+  if (std::ranges::find(sources_, source) != sources_.end()) return;
+  sources_.push_back(source);
+  std::optional<uint64_t> place;
+  for (const auto& each : fed_) {
+    const SourcePositions& positions = each->collection->source_positions();
+    if (!positions.Knows(source)) continue;
+    for (int i = 0; i < engine_->partition_count(); ++i) {
+      const uint64_t own = positions.Of(source, static_cast<size_t>(i));
+      if (own != place.value_or(own)) {
+        Fail(Concat("Push(): \"", each->collection->name(), "\" stands at ", own, " of source ",
+                    source, ", and others at ", *place,
+                    ": bring them to one place by batches of their own"));
+      }
+      place = own;
+    }
+  }
 }
 
 // How many events at the front of `batch` the collections have had.
 size_t IntakeCore::CountReplayed(const AnyBatch& batch, const SourcePosition& position) const {
   uint64_t taken = 0;
   for (const auto& each : fed_) {
-    const PartitionRange all{0, engine_->partition_count()};
-    taken = std::max(taken, each->collection->source_positions().HighestOf(position.source, all));
+    taken = std::max(taken, each->collection->source_positions().Of(position.source, 0));
   }
   if (taken <= position.offset) return 0;
   return static_cast<size_t>(std::min<uint64_t>(taken - position.offset, batch.size));
@@ -54,6 +90,7 @@ bool IntakeCore::Push(const AnyBatch& batch, std::optional<SourcePosition> posit
     AnyBatch rest = batch;
     events_.Add(rest.size);
     if (position) {
+      CheckPositions(position->source);
       const size_t replayed = CountReplayed(rest, *position);
       replayed_.Add(replayed);
       position->offset += replayed;
@@ -117,6 +154,7 @@ size_t IntakeCore::PutSome(const AnyBatch& piece, std::optional<SourcePosition>&
 
 IntakeCore::Stop IntakeCore::PutOne(std::string_view key, const void* event, EngineTime at) {
   ReorderStage& stage = waiting_->stage();
+  stage.NoteTime(engine_->timeline().now());
   if (stage.IsTooFarAhead(at)) return Stop::kFuture;
   stage.NoteStamp(at);
   if (at < stage.passed()) return Stop::kMissed;
@@ -180,7 +218,7 @@ size_t IntakeCore::GiveWaiting(const Next& next) {
   if (piece.size == 0) return 0;
   Answer(piece);
   for (size_t i = 0; i < piece.size; ++i) waiting_->Destroy(Slot(i));
-  waiting_->stage().FreeTaken();
+  InOnePiece([&] { waiting_->stage().FreeTaken(); });  // it may move events that a snapshot reads
   return piece.size;
 }
 
@@ -217,10 +255,13 @@ void IntakeCore::Answer(const AnyBatch& piece) {
   }
 }
 
+// Once the engine was stopped, what waits stays as it is for a snapshot, and so does time: later it would
+// be ahead of those events.
 bool IntakeCore::Advance(EngineTime now) {
   return Calling([&] {
     const EngineTime to = Clamp(now);
     if (waiting_ != nullptr) {
+      if (engine_->stopped()) return;
       InOnePiece([&] { waiting_->stage().Advance(to); });
       TakeDue();
     }
@@ -230,9 +271,8 @@ bool IntakeCore::Advance(EngineTime now) {
 
 bool IntakeCore::TakeWaiting() {
   return Calling([&] {
-    if (waiting_ == nullptr) return;
-    ReorderStage& stage = waiting_->stage();
-    InOnePiece([&] { stage.Advance(stage.newest()); });
+    if (waiting_ == nullptr || engine_->stopped()) return;
+    InOnePiece([&] { waiting_->stage().ReachNewest(); });
     TakeDue();
   });
 }

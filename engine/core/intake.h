@@ -40,10 +40,7 @@ class IntakeCore {
       : engine_(std::move(engine)), waiting_(std::move(waiting)) {
     if (waiting_ != nullptr) slots_ = waiting_->NewSlots(kEventsMax);
   }
-  ~IntakeCore() {
-    if (waiting_ != nullptr) waiting_->FreeSlots(slots_);
-    engine_->EndIntake();
-  }
+  ~IntakeCore();
   IntakeCore(const IntakeCore&) = delete;
   IntakeCore& operator=(const IntakeCore&) = delete;
 
@@ -91,6 +88,7 @@ class IntakeCore {
     return work();
   }
 
+  void CheckPositions(uint64_t source);
   size_t CountReplayed(const AnyBatch& batch, const SourcePosition& position) const;
   void MovePositions(std::optional<SourcePosition>& position, size_t events);
 
@@ -113,6 +111,7 @@ class IntakeCore {
   const std::shared_ptr<EngineCore> engine_;
   const std::shared_ptr<WaitingEvents> waiting_;
   std::vector<std::unique_ptr<Fed>> fed_;
+  std::vector<uint64_t> sources_;  // whose positions were checked
   bool busy_ = false;
   Counter events_;
   Counter replayed_;

@@ -8,11 +8,14 @@
 
 namespace pleat::inline v0_1 {
 
+// A place in a chunk has 32 bits.
+constexpr size_t kEventBytesMax = size_t{1} << 31;
+
 void WaitingEvents::Write(std::string_view key, const void* event) {
   bytes_.Clear();
   bytes_.PutBytes(key);
   ops_.save(ops_.context, event, bytes_);
-  PLEAT_CHECK(bytes_.size() <= UINT32_MAX);
+  PLEAT_CHECK(bytes_.size() <= kEventBytesMax);
 }
 
 void WaitingEvents::Put(std::string_view key, const void* event, EngineTime at) {

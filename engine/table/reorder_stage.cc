@@ -22,6 +22,7 @@ ReorderStage::ReorderStage(Duration bound, Duration future_limit, size_t max_byt
 ReorderStage::~ReorderStage() { Clear(); }
 
 void ReorderStage::Advance(EngineTime now) noexcept {
+  if (now == kBeginningOfTime) return;  // there was no event
   watermark_ = std::max(watermark_, now);
   ahead_ = std::max(ahead_, SaturatingAdd(now, bound_));
 }

@@ -71,6 +71,10 @@ class PLEAT_EXPORT ReorderStage {
     ahead_ = std::max(ahead_, at);
     watermark_ = std::max(watermark_, SaturatingSub(at, bound_));
   }
+  // The engine's time is `now`: what a stamp may be ahead of.
+  void NoteTime(EngineTime now) noexcept { ahead_ = std::max(ahead_, now); }
+  // No event older than the newest is waited for any more.
+  void ReachNewest() noexcept { watermark_ = std::max(watermark_, newest_); }
   // No event older than `now` is waited for any more.
   void Advance(EngineTime now) noexcept;
 

@@ -16,22 +16,27 @@
 //   intake.TakeWaiting();                                          // the end of the input
 //
 // Why: on event time an engine has one watermark. A batch that was folded into one collection has
-// moved it behind the events, and a second collection that is handed the same batch finds them
-// late. An intake gives each piece of up to 256 events to all of its collections, with the times
-// that the events carry, and moves the engine's time when the last one has the piece. So the result
-// is that of pushing one event after the other, whatever the size of a batch; and other threads
-// that call Advance() or Pop(), or read, see the time before the piece until all have it.
+// moved it past the events, and a second collection that is handed the same batch finds them late.
+// An intake gives each piece of up to 256 events to all of its collections, with the times that the
+// events carry, and moves the engine's time when the last one has the piece. So the result is that
+// of pushing one event after the other, whatever the size of a batch; and other threads that call
+// Pop(), or read, see the time before the piece until all collections have it.
 //
 // With a bound (IntakeOptions::reorder) an event waits until the newest stamp less the bound has
 // reached its own, and goes on in the order of (stamp, arrival): if the input is out of order by no
-// more than the bound, all collections are as if it had been sorted. docs/semantics.md has the
-// rules. An event that is older than that goes on at once, and the collections' rules for late
-// events hold. Snapshots have the events that wait: make the intake, and Feed() it, before you
-// restore one.
+// more than the bound, all collections are as if it had been sorted. An event that is older than
+// that goes on at once, and the collections' rules for late events hold. docs/semantics.md has the
+// rules.
+//
+// Snapshots have the events that wait, beside the collection that was fed first. To restore one,
+// make the intake with the same bound, Feed() it in the same order, restore, and then push events.
+// When the engine is stopped, what waits stays as it is, for a snapshot. The end of the intake, and
+// closing the collection that was fed first, drop what waits: call TakeWaiting() before.
 //
 // Thread safety: counts() on any thread, any time; all else by one thread at a time. The
-// collections are for any thread, as ever. REQUIRES: nobody else feeds the collections, nor moves
-// the engine's time beyond events to come.
+// collections are for any thread, as ever.
+// REQUIRES: nobody else feeds the collections, nor moves the engine's time past the watermark:
+// Advance() of the intake takes the place of the engine's.
 #pragma once
 
 #include <concepts>
@@ -74,7 +79,8 @@ class Intake {
   // From now on `collection`, a Folder, a LiveSet or a RollupCounter, gets the events; it comes
   // behind those that were fed before. `on_outcome(keyed_event, outcome)`, if given, is called for
   // each event with the collection's answer, when all collections have the piece; it may call
-  // engines. REQUIRES: a collection of the same engine, once; no event was pushed yet.
+  // engines, and not the intake.
+  // REQUIRES: a collection of the same engine, once; no event was pushed yet.
   template <class Collection>
     requires std::same_as<typename Collection::IntakeEvent, Event>
   void Feed(const Collection& collection,
@@ -82,9 +88,9 @@ class Intake {
     Feed(collection, std::identity(), std::move(on_outcome));
   }
   // The same for a collection whose events are others, or have other keys. `map(keyed_event)` gives
-  // that event, as a KeyedEvent or an optional one; its stamp says nothing. What its views refer to
-  // is in the intake's event, or lasts until the call of Push() returns. REQUIRES: `map` does not
-  // throw, nor calls an engine.
+  // that event, as a KeyedEvent or an optional one, whose stamp is ignored. Its views refer to the
+  // intake's event, or to what lasts until the call of the intake returns.
+  // REQUIRES: `map` does not throw, nor calls an engine.
   template <class Collection, class Map>
     requires std::invocable<Map&, const KeyedEvent<Event>&>
   void Feed(const Collection& collection, Map map,
@@ -96,10 +102,12 @@ class Intake {
 
   // Takes events, in pieces of up to 256. Each moves the engine's time to its stamp when it goes
   // on, also one that no collection takes, unless it is further ahead than the engine's future
-  // limit. With `position`, see batch.h, the batch has a place in a source that can be read again:
-  // events that the collections have had are left out, and their positions move on, as
-  // Engine::SourcePositionOf() tells. A collection that is new begins where the others stand. False
-  // from inside a fold function or the like; then nothing has changed.
+  // limit.
+  // With `position`, see batch.h, the batch has a place in a source that can be read again: events
+  // that the collections have had are left out, and the positions of all move on, as
+  // Engine::SourcePositionOf() tells. A collection that is new begins where the others stand.
+  // REQUIRES: the others stand at one place of the source, in all partitions.
+  // False from inside a fold function or a map; then nothing has changed.
   bool Push(std::span<const KeyedEvent<Event>> events,
             std::optional<SourcePosition> position = {}) noexcept {
     return intake_.Push(AnyBatch::Of(events), position);

@@ -207,9 +207,9 @@ struct EventSpec {
   // time less this, has reached their own time, and are then taken in the order of time; of equal
   // times in the order of arrival. So events that are out of order by no more than this have the
   // same results as events in order. One that is older than the watermark is taken at once.
-  // Range: zero or more; above zero only with `time`. REQUIRES, above zero: one collection of lines
-  // to an engine, as each has lines of its own that wait (for events, an Intake has several); and no
-  // thread folds lines while a snapshot begins.
+  // Range: zero or more; above zero only with `time`. An engine has one collection whose lines
+  // wait, or an Intake: Open() of another one is refused with kAlreadyExists. REQUIRES, above zero:
+  // no thread folds lines while a snapshot begins.
   Duration reorder{0};
 
   // The most bytes of lines that wait. Each counts its own bytes, 48, and 4 for each path that the

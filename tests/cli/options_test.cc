@@ -13,6 +13,8 @@
 namespace pleat::cli {
 namespace {
 
+using testing::HasSubstr;
+
 Finished RunPleat(const std::string& words, std::string_view input = "") {
   return RunToEnd(Pleat(words), input);
 }

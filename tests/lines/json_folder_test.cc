@@ -56,6 +56,20 @@ TEST(JsonFolder, NamesKeyFieldsByTheLastStep) {
   EXPECT_EQ(harness.CloseAndPop(), "{\"b\":1,\"id.orig_h\":2,\"x\":3,\"q\\\"\":4}\n");
 }
 
+TEST(JsonFolder, AnEngineHasOneCollectionWhoseLinesWait) {
+  const FoldSpec spec =
+      ParseFoldSpec(R"({"key":"k","time":"t","quiet":"1s","reorder":"1s"})").value();
+  const auto engine = Engine::Open(EngineOptionsFor(spec.event)).value();
+  auto first = JsonFolder::Open(*engine, "first", spec).value();
+  const absl::Status second = JsonFolder::Open(*engine, "second", spec).status();
+  EXPECT_EQ(second.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(std::string(second.message()),
+            "reorder: the engine has a collection whose lines wait, or an intake; open another "
+            "engine");
+  first.reset();
+  EXPECT_TRUE(JsonFolder::Open(*engine, "second", spec).ok());
+}
+
 TEST(JsonFolder, SkipsBlankLines) {
   JsonHarness harness("--key k");
   for (const std::string& blank :

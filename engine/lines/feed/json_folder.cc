@@ -31,8 +31,10 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   static constexpr auto kOutcome = &LineResult::fold;
 
   // The engine owns `plan`, as it owns the groups that are left in the collection.
-  Impl(Engine& engine, const AnyFolder& folder, FoldPlan& plan, const FoldSpec& spec)
+  Impl(Engine& engine, const AnyFolder& folder, FoldPlan& plan, const FoldSpec& spec,
+       std::unique_ptr<AnyIntake> intake)
       : engine_(engine),
+        intake_(std::move(intake)),
         plan_(plan),
         folder_(folder),
         may_be_future_(spec.event.future_limit != kForever && plan.stage == nullptr),
@@ -71,6 +73,8 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   void Keep(std::unique_ptr<TakenGroups> taken);
 
   Engine& engine_;
+  const std::unique_ptr<AnyIntake>
+      intake_;  // kept, so that there is no other one; null without a bound
   const FoldPlan& plan_;
   AnyFolder folder_;
   const bool may_be_future_;  // the engine may find an event beyond the future limit
@@ -183,6 +187,8 @@ class PlanCompanion final : public Companion {
 absl::StatusOr<std::unique_ptr<JsonFolder>> JsonFolder::Open(Engine& engine, std::string_view name,
                                                              const FoldSpec& spec) {
   if (absl::Status status = Validate(spec); !status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<AnyIntake>> intake = TakeIntake(engine, spec.event);
+  if (!intake.ok()) return intake.status();
   const auto plan = std::make_shared<FoldPlan>(spec);
   absl::StatusOr<AnyFolder> folder =
       AnyFolder::Open(engine, name, FolderOptionsOf(spec), plan->ops(), plan);
@@ -191,7 +197,7 @@ absl::StatusOr<std::unique_ptr<JsonFolder>> JsonFolder::Open(Engine& engine, std
       std::make_shared<PlanCompanion>(plan, OptionsNamed(OptionsOf(spec), {"reorder"}));
   if (absl::Status kept = SetCompanion(engine, name, companion); !kept.ok()) return kept;
   return std::unique_ptr<JsonFolder>(
-      new JsonFolder(std::make_unique<Impl>(engine, *folder, *plan, spec)));
+      new JsonFolder(std::make_unique<Impl>(engine, *folder, *plan, spec, *std::move(intake))));
 }
 
 JsonFolder::JsonFolder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

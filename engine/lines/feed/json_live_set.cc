@@ -64,8 +64,9 @@ class [[gnu::visibility("hidden")]] JsonLiveSet::Impl {
   static constexpr auto kOutcome = &LineResult::live_set;
 
   Impl(Engine& engine, const AnyLiveSet& live_set, const LiveSetSpec& spec,
-       std::shared_ptr<LineCompanion> companion)
+       std::shared_ptr<LineCompanion> companion, std::unique_ptr<AnyIntake> intake)
       : engine_(engine),
+        intake_(std::move(intake)),
         live_set_(live_set),
         spec_(spec),
         may_be_future_(spec.event.future_limit != kForever && companion->stage() == nullptr),
@@ -102,6 +103,8 @@ class [[gnu::visibility("hidden")]] JsonLiveSet::Impl {
   void ForEachSeries(EngineTime at, size_t top, AnyLiveSet::SeeSeries see) const;
 
   Engine& engine_;
+  const std::unique_ptr<AnyIntake>
+      intake_;  // kept, so that there is no other one; null without a bound
   AnyLiveSet live_set_;
   const LiveSetSpec spec_;
   const bool may_be_future_;  // the engine may find an event beyond the future limit
@@ -260,14 +263,16 @@ absl::StatusOr<std::unique_ptr<JsonLiveSet>> JsonLiveSet::Open(Engine& engine,
                                                                std::string_view name,
                                                                const LiveSetSpec& spec) {
   if (absl::Status status = Validate(spec); !status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<AnyIntake>> intake = TakeIntake(engine, spec.event);
+  if (!intake.ok()) return intake.status();
   const PayloadOps ops = spec.payload.empty() ? PayloadOps{} : PayloadTextOps();
   absl::StatusOr<AnyLiveSet> live_set = AnyLiveSet::Open(engine, name, spec.live_set, ops);
   if (!live_set.ok()) return live_set.status();
   auto companion =
       std::make_shared<LineCompanion>(PlanOf(spec), StageFor(spec.event), StoredOptionsOf(spec));
   if (absl::Status kept = SetCompanion(engine, name, companion); !kept.ok()) return kept;
-  return std::unique_ptr<JsonLiveSet>(
-      new JsonLiveSet(std::make_unique<Impl>(engine, *live_set, spec, std::move(companion))));
+  return std::unique_ptr<JsonLiveSet>(new JsonLiveSet(
+      std::make_unique<Impl>(engine, *live_set, spec, std::move(companion), *std::move(intake))));
 }
 
 JsonLiveSet::JsonLiveSet(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -94,8 +94,9 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
   static constexpr auto kOutcome = &LineResult::add;
 
   Impl(Engine& engine, const RollupCounter& counter, const RollupSpec& spec,
-       std::shared_ptr<RollupCompanion> companion)
+       std::shared_ptr<RollupCompanion> companion, std::unique_ptr<AnyIntake> intake)
       : engine_(engine),
+        intake_(std::move(intake)),
         counter_(counter),
         emissions_(counter.any()),
         spec_(spec),
@@ -137,6 +138,8 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
   void TakeWaiting(EngineTime at);
 
   Engine& engine_;
+  const std::unique_ptr<AnyIntake>
+      intake_;  // kept, so that there is no other one; null without a bound
   RollupCounter counter_;
   AnyCollection emissions_;  // of the counter
   const RollupSpec spec_;
@@ -241,12 +244,14 @@ void JsonRollup::Impl::Scan(WriteLines write) const {
 absl::StatusOr<std::unique_ptr<JsonRollup>> JsonRollup::Open(Engine& engine, std::string_view name,
                                                              const RollupSpec& spec) {
   if (absl::Status status = Validate(spec); !status.ok()) return status;
+  absl::StatusOr<std::unique_ptr<AnyIntake>> intake = TakeIntake(engine, spec.event);
+  if (!intake.ok()) return intake.status();
   absl::StatusOr<RollupCounter> counter = RollupCounter::Open(engine, name, spec.rollup);
   if (!counter.ok()) return counter.status();
   auto companion = std::make_shared<RollupCompanion>(spec);
   if (absl::Status kept = SetCompanion(engine, name, companion); !kept.ok()) return kept;
-  return std::unique_ptr<JsonRollup>(
-      new JsonRollup(std::make_unique<Impl>(engine, *counter, spec, std::move(companion))));
+  return std::unique_ptr<JsonRollup>(new JsonRollup(
+      std::make_unique<Impl>(engine, *counter, spec, std::move(companion), *std::move(intake))));
 }
 
 JsonRollup::JsonRollup(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/base/read_fields.h"
@@ -41,6 +42,15 @@ bool PutBack(EventReader& reader, EventBatch& batch, std::string& line, EngineTi
 std::unique_ptr<ReorderStage> StageFor(const EventSpec& spec) {
   if (spec.reorder == Duration{0}) return nullptr;
   return std::make_unique<ReorderStage>(spec.reorder, spec.future_limit, spec.max_waiting_bytes);
+}
+
+absl::StatusOr<std::unique_ptr<AnyIntake>> TakeIntake(Engine& engine, const EventSpec& spec) {
+  if (spec.reorder == Duration{0}) return nullptr;
+  absl::StatusOr<AnyIntake> intake = AnyIntake::Open(engine, {});
+  if (intake.ok()) return std::make_unique<AnyIntake>(*std::move(intake));
+  if (!absl::IsAlreadyExists(intake.status())) return intake.status();
+  return absl::AlreadyExistsError(
+      "reorder: the engine has a collection whose lines wait, or an intake; open another engine");
 }
 
 void SaveStage(const ReorderStage* stage, FieldWriter& out) {

@@ -3,8 +3,11 @@
 
 #include <memory>
 
+#include <absl/status/statusor.h>
+#include <pleat/engine.h>
 #include <pleat/json_lines.h>
 #include <pleat/stored.h>
+#include <pleat/untyped/any_intake.h>
 
 #include "engine/lines/plan/event_plan.h"
 #include "engine/table/reorder_stage.h"
@@ -13,6 +16,10 @@ namespace pleat::inline v0_1 {
 
 // Null without a bound of disorder; then the other two do nothing.
 std::unique_ptr<ReorderStage> StageFor(const EventSpec& spec);
+
+// With a bound, the one intake of the engine, as long as it is kept: another collection with lines that
+// wait, or another intake, would move time ahead of them. Else null.
+absl::StatusOr<std::unique_ptr<AnyIntake>> TakeIntake(Engine& engine, const EventSpec& spec);
 
 void SaveStage(const ReorderStage* stage, FieldWriter& out);
 

@@ -69,7 +69,8 @@ class PLEAT_EXPORT AnyIntake {
  public:
   // With a bound, `layout` says where the parts of a KeyedEvent lie, and how far apart two of them
   // are; its `first` and `size` say nothing. `ops` say how an event in it is stored while it waits:
-  // size, align, save, load, destroy and shape. Without a bound neither is used.
+  // size, align, save, load, destroy and shape; its context outlives the engine. An event takes at
+  // most 2 GiB. Without a bound neither is used.
   // Errors: kInvalidArgument for an option out of range, which the message names; kAlreadyExists if
   // the engine has an intake; kFailedPrecondition if the engine is gone.
   static absl::StatusOr<AnyIntake> Open(Engine& engine, const IntakeOptions& options,
