@@ -12,8 +12,6 @@
 
 namespace pleat::inline v0_1 {
 
-extern template class KeyedCollection<LiveSetBook, FeedCollection>;
-
 void AnyLiveSet::Join(AnyIntake& intake, std::unique_ptr<IntakeTarget> target) const noexcept {
   intake.core().Feed(shared_engine(), shared_feed(),
                      &TakePiece<KeyedCollection<LiveSetBook, FeedCollection>>, std::move(target));

@@ -11,8 +11,6 @@
 
 namespace pleat::inline v0_1 {
 
-extern template class KeyedCollection<RollupBook>;
-
 void RollupCounter::Join(AnyIntake& intake, std::unique_ptr<IntakeTarget> target) const noexcept {
   intake.core().Feed(any_.shared_engine(), any_.shared_collection(),
                      &TakePiece<KeyedCollection<RollupBook>>, std::move(target));
