@@ -1,6 +1,7 @@
 #include "tests/model/intake_episode.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <tuple>
@@ -252,23 +253,31 @@ std::vector<Arrival> DrawSorted(Choices& choices, size_t count) {
   return arrivals;
 }
 
-// The same out of order by no more than `bound`.
-std::vector<Arrival> Shuffled(std::vector<Arrival> sorted, Duration bound, Choices& choices) {
-  std::vector<std::pair<EngineTime, Arrival>> comes;
-  for (Arrival& each : sorted) {
-    const auto range = static_cast<uint64_t>(bound.count()) + 1;
-    const EngineTime at = each.at + Duration(choices.Below(range));
-    comes.emplace_back(at, std::move(each));
-  }
-  std::ranges::stable_sort(comes, {}, &std::pair<EngineTime, Arrival>::first);
-  std::vector<Arrival> shuffled;
-  for (auto& [at, each] : comes) shuffled.push_back(std::move(each));
-  return shuffled;
+// `arrivals` in the order of `times`, those of one time as they came.
+std::vector<Arrival> InOrderOf(const std::vector<EngineTime>& times,
+                               const std::vector<Arrival>& arrivals) {
+  std::multimap<EngineTime, const Arrival*> by_time;
+  for (size_t i = 0; i < arrivals.size(); ++i) by_time.emplace(times[i], &arrivals[i]);
+  std::vector<Arrival> ordered;
+  for (const auto& [time, arrival] : by_time) ordered.push_back(*arrival);
+  return ordered;
 }
 
-std::vector<Arrival> StablySorted(std::vector<Arrival> arrivals) {
-  std::ranges::stable_sort(arrivals, {}, &Arrival::at);
-  return arrivals;
+// The same out of order by no more than `bound`.
+std::vector<Arrival> Shuffled(const std::vector<Arrival>& sorted, Duration bound,
+                              Choices& choices) {
+  std::vector<EngineTime> times;
+  for (const Arrival& each : sorted) {
+    const auto range = static_cast<uint64_t>(bound.count()) + 1;
+    times.push_back(each.at + Duration(choices.Below(range)));
+  }
+  return InOrderOf(times, sorted);
+}
+
+std::vector<Arrival> StablySorted(const std::vector<Arrival>& arrivals) {
+  std::vector<EngineTime> times;
+  for (const Arrival& each : arrivals) times.push_back(each.at);
+  return InOrderOf(times, arrivals);
 }
 
 Setting DrawSetting(Choices& choices) {
@@ -309,7 +318,7 @@ std::optional<std::string> TryIntakeBatches(Choices& choices) {
   Setting setting = DrawSetting(choices);
   if (choices.OneIn(3)) setting.future_limit = 30s;
   std::vector<Arrival> arrivals = DrawSorted(choices, 1 + choices.Below(400));
-  if (choices.OneIn(2)) arrivals = Shuffled(std::move(arrivals), 20s, choices);  // some are late
+  if (choices.OneIn(2)) arrivals = Shuffled(arrivals, 20s, choices);  // some are late
   World expected(setting);
   expected.Watch();
   expected.AddOneByOne(arrivals);
