@@ -163,12 +163,13 @@ IntakeCore::Stop IntakeCore::PutOne(std::string_view key, const void* event, Eng
   return stage.is_over_limit() ? Stop::kOverLimit : Stop::kNone;
 }
 
-// An event that does not wait: it is beyond the future limit, or has missed its turn.
+// An event that does not wait: it is beyond the future limit, or has missed its turn. Time has moved on
+// to the watermark.
 void IntakeCore::GiveAlone(const AnyBatch& one, Stop why, std::optional<SourcePosition>& position) {
   InOnePiece([&] {
     const EngineTime now = engine_->timeline().now();
     beyond_[0] = why == Stop::kFuture;
-    times_[0] = why == Stop::kFuture ? now : std::max(now, waiting_->stage().watermark());
+    times_[0] = now;
     futures_.Add(beyond_[0]);
     waiting_->stage().CountArrived(1);
     Give(one, times_[0]);
