@@ -256,8 +256,8 @@ void IntakeCore::Answer(const AnyBatch& piece) {
   }
 }
 
-// Once the engine was stopped, what waits stays as it is for a snapshot, and so does time: later it would
-// be ahead of those events.
+// Once the engine was stopped, events that wait stay for a snapshot. So does time, which would be ahead of
+// them after a restart.
 bool IntakeCore::Advance(EngineTime now) {
   return Calling([&] {
     const EngineTime to = Clamp(now);

@@ -59,7 +59,7 @@ class IntakeCore {
  private:
   static constexpr size_t kEventsMax = BatchPlan::kEventsMax;
 
-  // A collection, and what it has of the piece.
+  // A collection, and the events of the piece that it takes.
   struct Fed {
     std::shared_ptr<Collection> collection;
     TakePiece take;

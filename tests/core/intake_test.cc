@@ -213,7 +213,7 @@ TEST(Intake, AStoppedEngineLeavesWhatWaitsAndSaysSo) {
   EXPECT_EQ(world.engine->SourcePositionOf(7, 0), 1u);
 }
 
-// A shutdown: what waits is not late after the restart.
+// A shutdown: an event that waits is not late after the restart.
 TEST(Intake, AStoppedEngineKeepsItsTime) {
   World world;
   Intake<Visit> intake(*world.engine, {.reorder = 10s});
