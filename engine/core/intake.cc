@@ -130,7 +130,11 @@ size_t IntakeCore::PutSome(const AnyBatch& piece, std::optional<SourcePosition>&
   Stop stop = Stop::kNone;
   size_t put = 0;
   InOnePiece([&] {
-    if (engine_->stopped()) return;
+    if (engine_->stopped()) {
+      stop = Stop::kEngine;
+      return;
+    }
+    waiting_->stage().NoteTime(engine_->timeline().now());
     while (put < piece.size) {
       stop = PutOne(piece.KeyOf(put), piece.EventOf(put), Clamp(piece.AtOf(put)));
       if (stop == Stop::kNone || stop == Stop::kOverLimit) ++put;
@@ -138,8 +142,8 @@ size_t IntakeCore::PutSome(const AnyBatch& piece, std::optional<SourcePosition>&
     }
     MovePositions(position, put);
   });
-  if (put == 0 && stop == Stop::kNone) {  // the engine was stopped, and says so
-    PushInOrder(piece, position);
+  if (stop == Stop::kEngine) {
+    PushInOrder(piece, position);  // the collections answer kStopped
     return piece.size;
   }
   TakeDue();
@@ -154,7 +158,6 @@ size_t IntakeCore::PutSome(const AnyBatch& piece, std::optional<SourcePosition>&
 
 IntakeCore::Stop IntakeCore::PutOne(std::string_view key, const void* event, EngineTime at) {
   ReorderStage& stage = waiting_->stage();
-  stage.NoteTime(engine_->timeline().now());
   if (stage.IsTooFarAhead(at)) return Stop::kFuture;
   stage.NoteStamp(at);
   if (at < stage.passed()) return Stop::kMissed;

@@ -69,7 +69,7 @@ class IntakeCore {
     std::array<uint8_t, kEventsMax> outcomes;
   };
   // Why an event that comes cannot simply wait.
-  enum class Stop : uint8_t { kNone, kFuture, kMissed, kNoPlace, kOverLimit };
+  enum class Stop : uint8_t { kNone, kEngine, kFuture, kMissed, kNoPlace, kOverLimit };
 
   // One call of the program's: not from inside another one, nor from an answer.
   template <class Act>

@@ -29,7 +29,6 @@ class WaitingEvents final : public Companion {
         stage_(options.reorder, future_limit, options.max_waiting_bytes) {}
 
   ReorderStage& stage() noexcept { return stage_; }
-  const ReorderStage& stage() const noexcept { return stage_; }
   const AnyBatch& layout() const noexcept { return layout_; }
 
   // Raw memory for so many keyed events, one behind the other.
