@@ -17,6 +17,7 @@
 
 #include <pleat/batch.h>
 #include <pleat/detail/field_types.h>
+#include <pleat/detail/stored_ops.h>
 #include <pleat/stored.h>
 #include <pleat/time.h>
 #include <pleat/untyped/any_batch.h>
@@ -95,18 +96,7 @@ StateOps WaitingOpsFor() noexcept {
     ops.size = sizeof(Event);
     ops.align = alignof(KeyedEvent<Event>);
     ops.destroy = [](void*, void* event) { static_cast<Event*>(event)->~Event(); };
-    ops.save = [](void*, const void* event, FieldWriter& out) {
-      out.set_version(VersionOf<Event>());
-      out(*static_cast<const Event*>(event));
-    };
-    ops.load = [](void*, void* event, FieldReader& in) { in(*::new (event) Event()); };
-    ops.shape = [](void*, uint32_t version) {
-      FieldShape shape;
-      shape.set_version(version);
-      shape(Event());
-      return shape.text();
-    };
-    ops.stored_version = VersionOf<Event>();
+    AddStored<Event>(ops);
   }
   return ops;
 }

@@ -13,35 +13,11 @@
 
 #include <pleat/change.h>
 #include <pleat/detail/export.h>
+#include <pleat/detail/stored_ops.h>
 #include <pleat/stored.h>
 #include <pleat/untyped/any_live_set.h>
 
 namespace pleat::inline v0_1 {
-namespace detail {
-
-template <class Payload>
-void AddStored(PayloadOps& ops) noexcept {
-  ops.stored_version = VersionOf<Payload>();
-  ops.save = [](void*, const void* payload, FieldWriter& out) {
-    out.set_version(VersionOf<Payload>());
-    out(*static_cast<const Payload*>(payload));
-  };
-  ops.load = [](void*, void* payload, FieldReader& in) { in(*::new (payload) Payload()); };
-  ops.shape = [](void*, uint32_t version) {
-    FieldShape shape;
-    shape.set_version(version);
-    if constexpr (Storable<Payload>) {
-      Payload sample{};
-      sample.Stored(shape);
-    } else {
-      NameField<Payload>(shape);
-    }
-    return shape.text();
-  };
-}
-
-}  // namespace detail
-
 template <class Payload>
 PayloadOps PayloadOpsFor() noexcept {
   using Event = LiveSetEvent<Payload>;

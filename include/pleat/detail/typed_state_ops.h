@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <pleat/detail/export.h>
+#include <pleat/detail/stored_ops.h>
 #include <pleat/stored.h>
 #include <pleat/untyped/state_ops.h>
 
@@ -74,21 +75,7 @@ const StateOps& StateOpsFor() noexcept {
         ::new (to) State(*static_cast<const State*>(from));
       };
     }
-    if constexpr (Storable<State>) {
-      ops.save = [](void*, const void* state, FieldWriter& out) {
-        out.set_version(detail::VersionOf<State>());
-        out(*static_cast<const State*>(state));
-      };
-      ops.load = [](void*, void* state, FieldReader& in) { in(*::new (state) State()); };
-      ops.shape = [](void*, uint32_t version) {
-        FieldShape shape;
-        shape.set_version(version);
-        State sample{};
-        sample.Stored(shape);
-        return shape.text();
-      };
-      ops.stored_version = detail::VersionOf<State>();
-    }
+    if constexpr (Storable<State>) detail::AddStored<State>(ops);
     return ops;
   }();
   return kOps;
