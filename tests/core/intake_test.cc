@@ -19,6 +19,7 @@
 
 #include "tests/support/bytes.h"
 #include "tests/support/start.h"
+#include "tests/support/visit.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -26,28 +27,6 @@ namespace {
 using std::chrono_literals::operator""s;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-struct Visit {
-  std::string user;
-  int64_t number = 0;
-
-  template <class F>
-  void Stored(F& f) {
-    f(user, number);
-  }
-};
-
-struct Visits {
-  std::string text;  // tells the order
-
-  void Fold(const Visit& visit) noexcept {
-    text += visit.user.substr(0, 3) + std::to_string(visit.number) + ' ';
-  }
-  template <class F>
-  void Stored(F& f) {
-    f(text);
-  }
-};
 
 using Keyed = KeyedEvent<Visit>;
 using CountedVisit = KeyedEvent<CounterEvent>;

@@ -16,33 +16,12 @@
 
 #include "tests/support/bytes.h"
 #include "tests/support/start.h"
+#include "tests/support/visit.h"
 
 namespace pleat::inline v0_1 {
 namespace {
 
 using std::chrono_literals::operator""s;
-
-struct Visit {
-  std::string user;
-  int64_t number = 0;
-
-  template <class F>
-  void Stored(F& f) {
-    f(user, number);
-  }
-};
-
-struct Visits {
-  std::string text;  // tells the order
-
-  void Fold(const Visit& visit) noexcept {
-    text += visit.user + std::to_string(visit.number) + ' ';
-  }
-  template <class F>
-  void Stored(F& f) {
-    f(text);
-  }
-};
 
 struct Seat {
   int64_t number = 0;
