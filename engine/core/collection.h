@@ -71,7 +71,8 @@ class Collection {
     if (companion_ == nullptr) companion_.swap(companion);
     return companion == nullptr;
   }
-  void DropCompanion() { companion_.reset(); }
+  // Null: there is none.
+  const std::shared_ptr<Companion>& companion() const noexcept { return companion_; }
   // The statistics of the collection, for lists and metrics: see StatisticList. By default none.
   virtual std::vector<Statistic> Statistics();
   // Open groups, held members, users, counters, by partition. All partitions are locked.

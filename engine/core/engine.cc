@@ -155,6 +155,20 @@ void EngineCore::WithCollections(absl::FunctionRef<void(const Collections&)> see
   see(collections_);
 }
 
+bool EngineCore::BeginIntake(std::shared_ptr<WaitingEvents> waiting) {
+  LockGuard guard(lock_);
+  if (std::exchange(has_intake_, true)) return false;
+  waiting_ = std::move(waiting);
+  return true;
+}
+
+void EngineCore::EndIntake() {
+  std::shared_ptr<WaitingEvents> last;  // destroyed with no lock held
+  LockGuard guard(lock_);
+  has_intake_ = false;
+  waiting_.swap(last);
+}
+
 // Collections that never had an event of the source do not count.
 uint64_t EngineCore::SourcePositionOf(uint64_t source, size_t partition) {
   LockGuard guard(lock_);

@@ -26,6 +26,7 @@
 namespace pleat::inline v0_1 {
 
 class Collection;
+class WaitingEvents;
 
 class EngineCore {
  public:
@@ -102,9 +103,13 @@ class EngineCore {
   // At most one snapshot is taken at a time.
   bool BeginSnapshot() noexcept { return !snapshotting_.exchange(true); }
   void EndSnapshot() noexcept { snapshotting_.store(false); }
-  // An engine has one intake at a time.
-  bool BeginIntake() noexcept { return !has_intake_.exchange(true); }
-  void EndIntake() noexcept { has_intake_.store(false); }
+  // An engine has one intake at a time. `waiting` is null if no event waits.
+  bool BeginIntake(std::shared_ptr<WaitingEvents> waiting);
+  void EndIntake();
+  // REQUIRES: inside WithCollections().
+  const std::shared_ptr<WaitingEvents>& waiting() const noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return waiting_;
+  }
   // The numbers and keys that outlive a process. REQUIRES: no event has come yet.
   struct Lasting {
     HashKey name_key{};
@@ -151,8 +156,9 @@ class EngineCore {
   bool closed_ ABSL_GUARDED_BY(lock_) = false;
   uint32_t ever_added_ ABSL_GUARDED_BY(lock_) = 0;
   Collections collections_ ABSL_GUARDED_BY(lock_);
+  bool has_intake_ ABSL_GUARDED_BY(lock_) = false;
+  std::shared_ptr<WaitingEvents> waiting_ ABSL_GUARDED_BY(lock_);  // the intake's
   std::atomic<bool> snapshotting_ = false;
-  std::atomic<bool> has_intake_ = false;
   // Never resized after construction; a deque, because locks stay put.
   std::deque<Partition> partitions_;
 };

@@ -9,12 +9,7 @@
 namespace pleat::inline v0_1 {
 
 IntakeCore::~IntakeCore() {
-  if (waiting_ != nullptr) {
-    waiting_->FreeSlots(slots_);
-    engine_->WithCollections([&](const EngineCore::Collections&) {
-      if (!fed_.empty()) fed_.front()->collection->DropCompanion();
-    });
-  }
+  if (waiting_ != nullptr) waiting_->FreeSlots(slots_);
   engine_->EndIntake();
 }
 
@@ -28,15 +23,6 @@ void IntakeCore::Feed(const std::shared_ptr<EngineCore>& engine,
   for (const auto& each : fed_) {
     if (each->collection == collection) {
       Fail(Concat("Feed(): \"", collection->name(), "\" is fed already"));
-    }
-  }
-  if (fed_.empty() && waiting_ != nullptr) {
-    bool is_set = false;
-    engine_->WithCollections([&](const EngineCore::Collections&) {  // no snapshot begins meanwhile
-      is_set = collection->SetCompanion(waiting_);
-    });
-    if (!is_set) {
-      Fail(Concat("Feed(): \"", collection->name(), "\" has a companion; feed another first"));
     }
   }
   fed_.push_back(std::make_unique<Fed>(
@@ -319,11 +305,11 @@ absl::StatusOr<AnyIntake> AnyIntake::Open(Engine& engine, const IntakeOptions& o
   const Timeline& timeline = core->timeline();
   if (absl::Status status = Check(options, ops, timeline); !status.ok()) return status;
   if (core->closed()) return absl::FailedPreconditionError("the engine is gone");
-  if (!core->BeginIntake()) return absl::AlreadyExistsError("the engine has an intake");
   std::shared_ptr<WaitingEvents> waiting;
   if (options.reorder > Duration{0}) {
     waiting = std::make_shared<WaitingEvents>(options, timeline.future_limit(), layout, ops);
   }
+  if (!core->BeginIntake(waiting)) return absl::AlreadyExistsError("the engine has an intake");
   return AnyIntake(std::make_unique<IntakeCore>(core, std::move(waiting)));
 }
 

@@ -14,26 +14,38 @@ absl::StatusOr<Block> PartsReader::Next() {
 absl::StatusOr<std::optional<Block>> PartsReader::NextPart() {
   absl::StatusOr<Block> block = Next();
   if (!block.ok()) return block.status();
-  if (block->kind == BlockKind::kEnd) {
-    if (absl::Status end = blocks_.ExpectEnd(); !end.ok()) return end;
+  if (block->kind == BlockKind::kEnd || block->kind == BlockKind::kRest) {
+    ahead_ = *std::move(block);
     return std::optional<Block>();
   }
   if (block->kind != BlockKind::kPart || block->owner >= seen_.size() || seen_[block->owner]) {
     return DamageAt(block->offset, "the block is out of place");
   }
-  partition_ = block->owner;
-  seen_[partition_] = true;
+  owner_ = block->owner;
+  seen_[owner_] = true;
+  return std::optional<Block>(*std::move(block));
+}
+
+absl::StatusOr<std::optional<Block>> PartsReader::NextRest() {
+  absl::StatusOr<Block> block = Next();
+  if (!block.ok()) return block.status();
+  if (block->kind == BlockKind::kEnd) {
+    if (absl::Status end = blocks_.ExpectEnd(); !end.ok()) return end;
+    return std::optional<Block>();
+  }
+  if (block->kind != BlockKind::kRest) return DamageAt(block->offset, "the block is out of place");
+  owner_ = block->owner;
   return std::optional<Block>(*std::move(block));
 }
 
 absl::StatusOr<std::optional<Block>> PartsReader::NextOfPart() {
   absl::StatusOr<Block> block = Next();
   if (!block.ok()) return block.status();
-  if (block->kind != BlockKind::kBook && block->kind != BlockKind::kMore) {
+  if (block->kind != BlockKind::kBook && !GoesOn(block->kind)) {
     ahead_ = *std::move(block);
     return std::optional<Block>();
   }
-  if (block->owner != partition_) return DamageAt(block->offset, "the block is out of place");
+  if (block->owner != owner_) return DamageAt(block->offset, "the block is out of place");
   if (block->bytes.empty()) return DamageAt(block->offset, "the block is empty");
   return std::optional<Block>(*std::move(block));
 }
@@ -73,7 +85,7 @@ const Block* PartReader::Ahead() {
 
 bool PartReader::BeginBook() {
   const Block* next = Ahead();
-  while (next != nullptr && next->kind == BlockKind::kMore) {
+  while (next != nullptr && GoesOn(next->kind)) {
     TakeAhead();
     next = Ahead();
   }
@@ -91,7 +103,7 @@ std::string_view PartReader::More(std::string_view left, size_t bytes) {
   bool kept = false;
   while (left.size() < bytes) {
     const Block* const next = Ahead();
-    if (next == nullptr || next->kind != BlockKind::kMore) break;
+    if (next == nullptr || !GoesOn(next->kind)) break;
     if (left.empty()) {
       bytes_ = TakeAhead();
     } else {

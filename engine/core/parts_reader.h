@@ -1,6 +1,7 @@
 // Reading the parts of a snapshot with few of their blocks in memory. PartsReader reads the blocks
 // behind the head, part by part, and sees that they are in place. PartReader gives the bytes of one
 // part, book by book: those of blocks that were read ahead, and then of others, as they are needed.
+// What is behind the parts (BlockKind::kRest) is read as parts of one book are.
 #pragma once
 
 #include <cstddef>
@@ -29,9 +30,12 @@ class PartsReader {
   BlockReader& blocks() noexcept { return blocks_; }
   void set_partitions(uint32_t partitions) { seen_.resize(partitions); }
 
-  // The first block of the next part. None: that was the last one, and the end is as it should be.
+  // The first block of the next part. None: that was the last one.
   // REQUIRES: NextOfPart() has returned none for the part before.
   absl::StatusOr<std::optional<Block>> NextPart();
+  // The first block of the next rest, behind all parts. None: that was the last one, and the end is as it
+  // should be. REQUIRES: NextPart() has returned none, and NextOfPart() for the rest before.
+  absl::StatusOr<std::optional<Block>> NextRest();
   // The next block of the same part.
   absl::StatusOr<std::optional<Block>> NextOfPart();
 
@@ -40,7 +44,7 @@ class PartsReader {
 
   BlockReader blocks_;
   std::vector<bool> seen_;      // by partition
-  uint32_t partition_ = 0;      // of the part
+  uint32_t owner_ = 0;          // of the part
   std::optional<Block> ahead_;  // of the next part
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,6 +20,7 @@
 #include "engine/core/engine_core.h"
 #include "engine/core/parts_reader.h"
 #include "engine/core/snapshot_head.h"
+#include "engine/core/waiting_events.h"
 #include "engine/outbox/acked_deliveries.h"
 #include "engine/state/blocks.h"
 
@@ -29,17 +31,29 @@ absl::Status Differs(std::string_view what, std::string_view is, std::string_vie
   return absl::FailedPreconditionError(Concat(what, " is ", is, ", and ", was, " in the snapshot"));
 }
 
+absl::Status UsedError() {
+  return absl::FailedPreconditionError(
+      "the engine has been used already: events, Reserve() and Watch() come after a restore");
+}
 absl::Status GoneError() { return absl::FailedPreconditionError("the engine is gone"); }
 
-// A book is there from the first event of its partition on.
+// A book is there from the first event of its partition on. Others may wait for their turn.
 absl::Status CheckUnused(EngineCore& engine) {
   if (engine.closed()) return GoneError();
+  bool waits = false;
+  engine.WithCollections([&](const EngineCore::Collections& collections) {
+    waits = engine.waiting() != nullptr && engine.waiting()->stage().waiting() > 0;
+    for (const auto& [name, collection] : collections) {
+      const std::shared_ptr<Companion>& companion = collection->companion();
+      waits |= companion != nullptr && companion->is_used();
+    }
+  });
+  if (waits) return UsedError();
   for (int i = 0; i < engine.partition_count(); ++i) {
     Partition& partition = engine.partition(i);
     LockGuard guard(partition.lock());
     if (partition.book_count() > 0) {
-      return absl::FailedPreconditionError(
-          "the engine has been used already: events, Reserve() and Watch() come after a restore");
+      return UsedError();
     }
   }
   return absl::OkStatus();
@@ -77,6 +91,9 @@ class RestoreCore {
   void Number(const EngineCore::Collections& collections);
   void SetNumber(const std::shared_ptr<Collection>& collection, uint32_t number);
   absl::Status LoadShared();
+  absl::Status LoadRests() ABSL_EXCLUSIVE_LOCKS_REQUIRED(reading_);
+  absl::Status LoadRest(uint32_t owner, FieldReader& in);
+  absl::Status LoadWaiting(FieldReader& in);
   absl::StatusOr<std::optional<PartReader>> TakePart() ABSL_EXCLUSIVE_LOCKS_REQUIRED(reading_);
   bool LoadNext();
   absl::Status Load(PartReader& part);
@@ -98,6 +115,8 @@ class RestoreCore {
   std::map<uint32_t, uint32_t> versions_;                        // of their users' types, by number
   bool checked_ = false;
   std::map<uint32_t, std::string> shared_before_;  // of those that were loaded
+  std::shared_ptr<WaitingEvents> waiting_before_;  // null: none were loaded
+  std::string waiting_times_before_;
   bool finished_ = false;
   std::atomic<int> working_ = 0;  // threads
 
@@ -214,6 +233,62 @@ absl::Status RestoreCore::LoadShared() {
   return absl::OkStatus();
 }
 
+// What is large beside the books.
+absl::Status RestoreCore::LoadRests() {
+  for (std::set<uint32_t> loaded;;) {
+    absl::StatusOr<std::optional<Block>> first = parts_.NextRest();
+    if (!first.ok()) return first.status();
+    if (!*first) return absl::OkStatus();
+    const uint32_t owner = (*first)->owner;
+    const uint64_t offset = (*first)->offset;
+    if (!loaded.insert(owner).second) return DamageAt(offset, "the block is out of place");
+    PartReader rest(**std::move(first), parts_);
+    const bool any = rest.BeginBook();
+    FieldReader in(rest);
+    absl::Status status = LoadRest(owner, in);
+    if (status.ok() && any && in.done() && !rest.BeginBook()) continue;
+    if (!rest.status().ok()) return rest.status();
+    return status.ok() ? DamageAt(offset, "what waits says something impossible") : status;
+  }
+}
+
+absl::Status RestoreCore::LoadRest(uint32_t owner, FieldReader& in) {
+  if (owner == SnapshotHead::kIntakeNumber) return LoadWaiting(in);
+  if (dropped_.contains(owner)) {
+    while (in.Has(1)) in.Byte();
+    return absl::OkStatus();
+  }
+  const auto it = collections_.find(owner);
+  const bool known = it != collections_.end() && it->second->companion() != nullptr;
+  if (in.Expect(known)) it->second->companion()->LoadRest(in);
+  return absl::OkStatus();
+}
+
+absl::Status RestoreCore::LoadWaiting(FieldReader& in) {
+  std::shared_ptr<WaitingEvents> waiting;
+  engine_.WithCollections([&](const EngineCore::Collections&) { waiting = engine_.waiting(); });
+  Description then;
+  in(then);
+  if (!in.ok()) return absl::OkStatus();  // damage
+  if (waiting == nullptr) {
+    return absl::FailedPreconditionError(
+        "the snapshot has an intake whose events wait, and the engine has none: open it, with "
+        "reorder, before the restore");
+  }
+  absl::Status same =
+      CheckSame("intake", then, waiting->Describe(), waiting->ShapeOf(then.version));
+  if (!same.ok()) return same;
+  if (waiting_before_ == nullptr) {
+    FieldWriter before;
+    waiting->SaveTimes(before);
+    waiting_times_before_ = std::string(before.bytes());
+    waiting_before_ = waiting;
+  }
+  waiting->LoadTimes(in);
+  waiting->LoadEvents(in, then.version);
+  return absl::OkStatus();
+}
+
 // Begins the next part. Another thread can begin the one behind it once all blocks of this one have
 // been read: so those are read ahead, unless there are too many.
 absl::StatusOr<std::optional<PartReader>> RestoreCore::TakePart() {
@@ -294,6 +369,7 @@ absl::Status RestoreCore::Check() {
   if (!status_.ok()) return status_;
   PLEAT_CHECK(at_end_);
   status_ = LoadShared();
+  if (status_.ok()) status_ = LoadRests();
   checked_ = status_.ok();
   return status_;
 }
@@ -313,6 +389,10 @@ void RestoreCore::Undo() {
   for (const auto& [number, bytes] : shared_before_) {
     FieldReader in(bytes);
     collections_[number]->LoadAll(in);
+  }
+  if (waiting_before_ != nullptr) {
+    FieldReader in(waiting_times_before_);
+    waiting_before_->LoadTimes(in);
   }
   if (numbers_before_.empty()) return;
   for (const auto& [collection, number] : numbers_before_) collection->SetNumber(number);

@@ -1,18 +1,25 @@
-// Taking a snapshot: the cut, then one partition after the other.
+// Taking a snapshot: the cut, then one partition after the other, then what companions and the intake
+// have beside the books.
 #include <pleat/snapshot.h>
 
 #include <algorithm>
 #include <atomic>
 #include <deque>
 #include <iterator>
+#include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
+
+#include <absl/functional/function_ref.h>
 
 #include "engine/base/concat.h"
 #include "engine/base/inside.h"
 #include "engine/core/collection.h"
 #include "engine/core/engine_core.h"
 #include "engine/core/snapshot_head.h"
+#include "engine/core/waiting_events.h"
 #include "engine/state/blocks.h"
 
 namespace pleat::inline v0_1 {
@@ -97,10 +104,25 @@ class SnapshotTaker {
   void ForgetCopies();
   size_t NextPart(const std::vector<bool>& written) const;
   absl::Status WritePart(size_t part, BlockWriter& writer);
+  absl::Status WriteRests(BlockWriter& writer);
+  absl::Status WriteRest(uint32_t owner, FieldWriter& out,
+                         absl::FunctionRef<bool(FieldWriter&)> write_next, BlockWriter& writer);
+
+  // What a companion writes after the cut.
+  struct CompanionRest {
+    uint32_t collection;
+    std::shared_ptr<Companion> companion;  // outlives its rest
+    std::unique_ptr<Companion::Rest> rest;
+  };
 
   EngineCore& engine_;
   std::deque<PartCopy> copies_;  // by partition
   SnapshotHead head_;
+  std::vector<CompanionRest> rests_;
+  // Of the events that wait in an intake.
+  std::shared_ptr<WaitingEvents> waiting_;  // null: none can
+  std::string waiting_times_;
+  std::unique_ptr<WaitingCopy> waiting_copy_;
 };
 
 // Descriptions, which never change, are made before the cut.
@@ -165,6 +187,17 @@ void SnapshotTaker::CutLocked(const EngineCore::Collections& collections) {
     collection->source_positions().Save(shared);
     collection->SaveAll(shared);
     head_.collections[next++].shared = std::string(shared.bytes());
+    if (const std::shared_ptr<Companion>& companion = collection->companion()) {
+      std::unique_ptr<Companion::Rest> rest = companion->BeginRest();
+      if (rest != nullptr) rests_.push_back({collection->number(), companion, std::move(rest)});
+    }
+  }
+  waiting_ = engine_.waiting();
+  if (waiting_ != nullptr) {
+    FieldWriter times;
+    waiting_->SaveTimes(times);
+    waiting_times_ = std::string(times.bytes());
+    waiting_copy_ = waiting_->stage().Copy();
   }
   HandOverAll();
 }
@@ -246,6 +279,38 @@ absl::Status SnapshotTaker::WritePart(size_t part, BlockWriter& writer) {
   return books == 0 ? writer.Write(kind, owner, {}) : absl::OkStatus();
 }
 
+absl::Status SnapshotTaker::WriteRests(BlockWriter& writer) {
+  for (CompanionRest& each : rests_) {
+    FieldWriter out(kBlockBytesMax);
+    absl::Status status = WriteRest(
+        each.collection, out, [&](FieldWriter& to) { return each.rest->SaveNext(to); }, writer);
+    if (!status.ok()) return status;
+    each.rest.reset();
+  }
+  if (waiting_ == nullptr) return absl::OkStatus();
+  FieldWriter out(kBlockBytesMax);
+  out(waiting_->Describe());
+  out.PutFields(waiting_times_);
+  return WriteRest(
+      SnapshotHead::kIntakeNumber, out,
+      [&](FieldWriter& to) { return waiting_copy_->SaveNext(to); }, writer);
+}
+
+absl::Status SnapshotTaker::WriteRest(uint32_t owner, FieldWriter& out,
+                                      absl::FunctionRef<bool(FieldWriter&)> write_next,
+                                      BlockWriter& writer) {
+  auto kind = BlockKind::kRest;
+  for (bool more = true; more;) {
+    more = write_next(out);
+    for (const FieldWriter::Piece& piece : more ? out.TakeFullPieces() : out.TakePieces()) {
+      absl::Status status =
+          writer.Write(std::exchange(kind, BlockKind::kMoreRest), owner, piece.bytes());
+      if (!status.ok()) return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SnapshotTaker::Take(ByteSink& sink, const SnapshotOptions& options) {
   if (absl::Status cut = Cut(options); !cut.ok()) return cut;
   BlockWriter writer(sink, options.identity, options.compress);
@@ -256,6 +321,7 @@ absl::Status SnapshotTaker::Take(ByteSink& sink, const SnapshotOptions& options)
     written[part] = true;
     if (absl::Status status = WritePart(part, writer); !status.ok()) return status;
   }
+  if (absl::Status status = WriteRests(writer); !status.ok()) return status;
   return writer.Write(BlockKind::kEnd, head_.partitions, {});
 }
 

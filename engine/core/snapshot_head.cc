@@ -1,6 +1,7 @@
 #include "engine/core/snapshot_head.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/concat.h"
 #include "engine/core/parts_reader.h"
@@ -117,9 +118,9 @@ absl::StatusOr<SnapshotInfo> CheckSnapshot(ByteSource& source) {
   const absl::StatusOr<SnapshotHead> head = SnapshotHead::Read(parts.blocks());
   if (!head.ok()) return head.status();
   parts.set_partitions(head->partitions);
-  for (;;) {
-    absl::StatusOr<std::optional<Block>> block = parts.NextPart();
-    if (block.ok() && !*block) return head->Info();
+  for (bool of_parts = true;;) {
+    absl::StatusOr<std::optional<Block>> block = of_parts ? parts.NextPart() : parts.NextRest();
+    if (block.ok() && !*block && !std::exchange(of_parts, false)) return head->Info();
     while (block.ok() && *block) block = parts.NextOfPart();
     if (!block.ok()) return block.status();
   }

@@ -21,6 +21,9 @@ struct SnapshotHead {
   // Of StablePartitionHash().
   static constexpr uint32_t kPartitionHash = 1;
 
+  // The owner of the blocks that the intake has; those of collections are higher.
+  static constexpr uint32_t kIntakeNumber = 0;
+
   struct Collection {
     std::string name;
     uint32_t number = 0;

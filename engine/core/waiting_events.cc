@@ -4,7 +4,6 @@
 
 #include "engine/base/check.h"
 #include "engine/base/read_fields.h"
-#include "engine/core/description.h"
 
 namespace pleat::inline v0_1 {
 
@@ -43,55 +42,29 @@ bool WaitingEvents::ReadFields(std::string_view fields, EngineTime at, uint32_t 
   return in.done();
 }
 
-Companion::NamedTexts WaitingEvents::Options() const {
-  return Description().Add("intake.reorder", reorder_).options;
+Description WaitingEvents::Describe() const {
+  Description all{.kind = "intake", .options = {}, .shape = ShapeOf(ops_.stored_version)};
+  all.version = ops_.stored_version;
+  return all.Add("reorder", reorder_);
 }
 
-// In the order of their turns, so that the bytes tell nothing of where each event waits.
-void WaitingEvents::Save(FieldWriter& out) const {
-  stage_.SaveTimes(out);
-  out.PutNumber(ops_.stored_version);
-  out.PutBytes(ops_.shape(ops_.context, ops_.stored_version));
-  out.PutNumber(stage_.waiting());
-  for (const WaitingEntry& each : stage_.InTurn()) {
-    out(each.at, each.position);
-    out.PutBytes(each.event->text());
-  }
-}
-
-// Events of an older version are written anew, in this one's fields.
-void WaitingEvents::Load(FieldReader& in) {
-  stage_.Clear();
-  stage_.LoadTimes(in);
-  const uint64_t version = in.Number();
-  const std::string shape(in.Bytes());
-  uint64_t left = in.Number();
-  const bool readable = version >= 1 && version <= ops_.stored_version &&
-                        ops_.shape(ops_.context, static_cast<uint32_t>(version)) == shape;
-  in.Expect(left == 0 || readable);
+void WaitingEvents::LoadEvents(FieldReader& in, uint32_t version) {
   void* const slot = NewSlots(1);
-  WaitingEntry last{.at = kBeginningOfTime, .position = 0, .event = nullptr};
-  std::string fields;
-  for (bool first = true; left > 0 && in.ok(); --left, first = false) {
-    const EngineTime at = ReadTime(in);
-    const WaitingEntry entry{.at = at, .position = in.Number(), .event = nullptr};
-    in(fields);
-    const bool in_turn = first || last < entry;
-    if (!in.Expect(in_turn && at <= stage_.newest() && entry.position < stage_.arrived())) break;
-    last = entry;
-    in.Expect(ReadFields(fields, at, static_cast<uint32_t>(version), slot));
+  stage_.LoadEvents(in, [&](EngineTime at, uint64_t position, std::string_view fields) {
+    const bool readable = ReadFields(fields, at, version, slot);
     AnyBatch one = layout_;
     one.first = slot;
     Write(one.KeyOf(0), one.EventOf(0));
     Destroy(slot);
-    if (!in.ok()) break;
+    if (!readable) return false;
     stage_.PutBack({.at = at,
-                    .position = entry.position,
+                    .position = position,
                     .size = static_cast<uint32_t>(bytes_.size()),
                     .words = 0,
                     .is_control = false},
                    nullptr, bytes_.bytes());
-  }
+    return true;
+  });
   FreeSlots(slot);
 }
 

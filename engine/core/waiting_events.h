@@ -1,6 +1,5 @@
 // WaitingEvents are the events of an intake that wait for their turn: a reorder stage, which keeps each
-// as the bytes of its key and its fields. In snapshots they are the companion of the first collection
-// that the intake feeds.
+// as the bytes of its key and its fields. The engine knows them, as a part of its snapshots.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +11,14 @@
 #include <pleat/time.h>
 #include <pleat/untyped/any_batch.h>
 #include <pleat/untyped/any_intake.h>
-#include <pleat/untyped/companion.h>
 #include <pleat/untyped/state_ops.h>
 
+#include "engine/core/description.h"
 #include "engine/table/reorder_stage.h"
 
 namespace pleat::inline v0_1 {
 
-class WaitingEvents final : public Companion {
+class WaitingEvents {
  public:
   WaitingEvents(const IntakeOptions& options, Duration future_limit, const AnyBatch& layout,
                 const StateOps& ops)
@@ -45,11 +44,19 @@ class WaitingEvents final : public Companion {
   void Read(const WaitingEvent& event, void* keyed);
   void Destroy(void* keyed) noexcept { ops_.destroy(ops_.context, EventIn(keyed)); }
 
-  // --- Companion
+  // --- Snapshots. All but Load() REQUIRE: nobody puts or takes events meanwhile.
 
-  NamedTexts Options() const override;
-  void Save(FieldWriter& out) const override;
-  void Load(FieldReader& in) override;
+  // A snapshot's events can be loaded if it has said the same, and as many fields as `version` has.
+  Description Describe() const;
+  std::string ShapeOf(uint32_t version) const { return ops_.shape(ops_.context, version); }
+  // The times; the events are those of a copy of the stage.
+  void SaveTimes(FieldWriter& out) const { stage_.SaveTimes(out); }
+  void LoadTimes(FieldReader& in) {
+    stage_.Clear();
+    stage_.LoadTimes(in);
+  }
+  // Events of an older version are written anew, in this one's fields.
+  void LoadEvents(FieldReader& in, uint32_t version);
 
  private:
   // Makes a keyed event of the fields that `version` has. Returns whether they could be read.

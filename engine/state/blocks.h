@@ -25,10 +25,27 @@
 namespace pleat::inline v0_1 {
 
 // A part, which is what a snapshot has of one partition, begins with a block kPart, and its first
-// book with it. Each other book begins with a block kBook; blocks kMore go on with a book.
-enum class BlockKind : uint8_t { kHead = 'H', kPart = 'P', kBook = 'B', kMore = 'M', kEnd = 'E' };
+// book with it. Each other book begins with a block kBook; blocks kMore go on with a book. Behind the
+// parts comes what is large beside the books: of each collection, or of the intake, it begins with a
+// block kRest, and blocks kMoreRest go on with it. Their owner is the number of the collection, or 0.
+enum class BlockKind : uint8_t {
+  kHead = 'H',
+  kPart = 'P',
+  kBook = 'B',
+  kMore = 'M',
+  kRest = 'R',
+  kMoreRest = 'S',
+  kEnd = 'E'
+};
 constexpr bool IsOfPart(BlockKind kind) {
   return kind == BlockKind::kPart || kind == BlockKind::kBook || kind == BlockKind::kMore;
+}
+constexpr bool IsOfRest(BlockKind kind) {
+  return kind == BlockKind::kRest || kind == BlockKind::kMoreRest;
+}
+// Whether it goes on with what the block before it has begun.
+constexpr bool GoesOn(BlockKind kind) {
+  return kind == BlockKind::kMore || kind == BlockKind::kMoreRest;
 }
 
 inline constexpr size_t kBlockBytesMax = size_t{1} << 20;

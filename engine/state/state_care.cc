@@ -45,6 +45,8 @@ struct Gap {
   bool one_block = false;          // by the length in its head
   std::optional<uint32_t> before;  // the partition of the block before it
   std::optional<uint32_t> cut;     // the partition that goes on behind it
+  bool of_rest = false;            // it lies behind all partitions
+  bool before_part = false;        // and here before a block of one
 };
 
 // The blocks of one file behind its head.
@@ -54,12 +56,18 @@ class SnapshotWalk {
                std::vector<Damage>& damage)
       : file_(file), name_(name), info_(info), damage_(damage) {}
 
-  // Calls `see` for each block of a partition that is whole, in order, up to its first error.
+  // Calls `see` for each block that is whole, of a partition or behind them, in order, up to its first
+  // error.
   absl::Status Walk(uint64_t size, absl::FunctionRef<absl::Status(const Block&)> see);
 
   const std::vector<Gap>& gaps() const noexcept { return gaps_; }
   // Those of which not every block is known to be whole, after Walk().
   std::set<int> Lost() const;
+  // Whether all blocks behind the partitions are known to be whole.
+  bool is_rest_whole() const {
+    return std::ranges::all_of(gaps_, [](const Gap& gap) { return gap.before_part; });
+  }
+  bool has_rest() const noexcept { return has_rest_; }
 
  private:
   absl::StatusOr<Block> BlockAt(uint64_t offset);
@@ -72,6 +80,7 @@ class SnapshotWalk {
   std::vector<Damage>& damage_;
   std::vector<Gap> gaps_;
   std::set<int> seen_;
+  bool has_rest_ = false;
 };
 
 absl::StatusOr<Block> SnapshotWalk::BlockAt(uint64_t offset) {
@@ -81,7 +90,7 @@ absl::StatusOr<Block> SnapshotWalk::BlockAt(uint64_t offset) {
   absl::StatusOr<Block> block = reader.Next();
   if (!block.ok()) return block;
   const bool fits =
-      block->kind == BlockKind::kHead ||
+      block->kind == BlockKind::kHead || IsOfRest(block->kind) ||
       (IsOfPart(block->kind) && block->owner < static_cast<uint32_t>(info_.partitions)) ||
       block->kind == BlockKind::kEnd;
   if (!fits) return DamageAt(offset, "the block is out of place");
@@ -130,24 +139,35 @@ absl::Status SnapshotWalk::Walk(uint64_t size, absl::FunctionRef<absl::Status(co
       if (!next.ok()) return next.status();
       const absl::StatusOr<bool> one = IsOneBlock(offset, *next);
       if (!one.ok()) return one.status();
-      gaps_.push_back({.begin = offset, .end = *next, .one_block = *one, .before = before});
+      gaps_.push_back({.begin = offset,
+                       .end = *next,
+                       .one_block = *one,
+                       .before = before,
+                       .of_rest = has_rest_});
       open_gap = true;
       offset = *next;
       continue;
     }
     offset = block->end;
     ended = block->kind == BlockKind::kEnd;
-    if (!IsOfPart(block->kind)) continue;
-    if (std::exchange(open_gap, false) && block->kind != BlockKind::kPart) {
-      gaps_.back().cut = block->owner;
+    if (!IsOfPart(block->kind) && !IsOfRest(block->kind)) continue;
+    const bool behind_gap = std::exchange(open_gap, false);
+    if (IsOfRest(block->kind)) {
+      // One block before another of the same rest is that rest's.
+      const bool goes_on = behind_gap && gaps_.back().one_block && GoesOn(block->kind);
+      if (goes_on) gaps_.back().of_rest = true;
+      has_rest_ = true;
+    } else {
+      if (behind_gap) gaps_.back().before_part = true;
+      if (behind_gap && block->kind != BlockKind::kPart) gaps_.back().cut = block->owner;
+      before = block->owner;
+      seen_.insert(static_cast<int>(block->owner));
     }
-    before = block->owner;
-    seen_.insert(static_cast<int>(block->owner));
     if (absl::Status status = see(*block); !status.ok()) return status;
   }
   if (!ended && gaps_.empty()) damage_.push_back({name_, size, "the end is missing"});
   if (!ended && (gaps_.empty() || gaps_.back().end < size)) {
-    gaps_.push_back({.begin = size, .end = size, .before = before});
+    gaps_.push_back({.begin = size, .end = size, .before = before, .of_rest = has_rest_});
   }
   return absl::OkStatus();
 }
@@ -157,10 +177,12 @@ std::set<int> SnapshotWalk::Lost() const {
   for (int i = 0; i < info_.partitions; ++i) {
     if (!seen_.contains(i)) lost.insert(i);
   }
-  const bool counted = lost.size() == gaps_.size() &&
-                       std::ranges::all_of(gaps_, [](const Gap& gap) { return gap.one_block; });
+  std::vector<Gap> gaps;
+  std::ranges::remove_copy_if(gaps_, std::back_inserter(gaps), &Gap::of_rest);
+  const bool counted = lost.size() == gaps.size() &&
+                       std::ranges::all_of(gaps, [](const Gap& gap) { return gap.one_block; });
   if (counted) return lost;
-  for (const Gap& gap : gaps_) {
+  for (const Gap& gap : gaps) {
     // The end block alone: all that belongs to partitions is there.
     if (gap.one_block && lost.empty() && gap.end - gap.begin == kBlockHead) continue;
     if (gap.cut) lost.insert(static_cast<int>(*gap.cut));
@@ -339,6 +361,10 @@ absl::StatusOr<SalvageReport> SalvageStateDirectory(std::string_view from, std::
   absl::Status walked = walk.Walk(found.bytes, [](const Block&) { return absl::OkStatus(); });
   if (!walked.ok()) return walked;
   const std::set<int> lost = walk.Lost();
+  if (walk.has_rest() && !walk.is_rest_whole()) {
+    report.damage.push_back(
+        {found.file, found.bytes, "so events that wait for their turn are left out"});
+  }
 
   const absl::StatusOr<std::unique_ptr<StorageDirectory>> copy =
       storage.OpenDirectory(to, IfMissing::kCreate);
@@ -356,7 +382,9 @@ absl::StatusOr<SalvageReport> SalvageStateDirectory(std::string_view from, std::
     std::vector<Damage> again;
     SnapshotWalk parts(**file, found.file, info, again);
     absl::Status status = parts.Walk(found.bytes, [&](const Block& block) {
-      if (lost.contains(static_cast<int>(block.owner))) return absl::OkStatus();
+      const bool kept = IsOfRest(block.kind) ? walk.is_rest_whole()
+                                             : !lost.contains(static_cast<int>(block.owner));
+      if (!kept) return absl::OkStatus();
       lost_bytes -= block.end - block.offset;
       return writer.Write(block.kind, block.owner, block.bytes);
     });

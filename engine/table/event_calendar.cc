@@ -89,10 +89,10 @@ void EventCalendar::FillHoles() {
   memory_.Repack(At(open_), index_);
 }
 
-void EventCalendar::ForEach(absl::FunctionRef<void(const WaitingEvent&)> see) const {
-  for (size_t i = next_in_index_; i < index_.size(); ++i) see(*index_[i].event);
-  for (size_t slot = 0; slot < pieces_.size(); ++slot) {
-    if (!is_open_ || slot != SlotOf(open_)) pieces_[slot].ForEach(0, see);
+void EventCalendar::ForEachPiece(absl::FunctionRef<void(const EventList&)> see) const {
+  for (int64_t piece = lowest_; piece < lowest_ + kPieces; ++piece) {
+    const EventList& events = pieces_[SlotOf(piece)];
+    if (events.first != nullptr && !(is_open_ && SlotOf(piece) == SlotOf(open_))) see(events);
   }
 }
 

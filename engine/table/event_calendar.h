@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -43,7 +44,12 @@ class EventCalendar {
   // Writes the open piece anew if most of it was taken.
   void FillHoles();
 
-  void ForEach(absl::FunctionRef<void(const WaitingEvent&)> see) const;
+  // The events that are there: those of the open piece, whose order is right; and the lists of other
+  // pieces, in the order of time.
+  std::span<const WaitingEntry> open() const noexcept {
+    return std::span(index_).subspan(next_in_index_);
+  }
+  void ForEachPiece(absl::FunctionRef<void(const EventList&)> see) const;
   EngineTime smallest() const;  // stamp; kNever: there is none
   void Clear() noexcept;
 

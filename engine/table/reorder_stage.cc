@@ -130,17 +130,13 @@ std::optional<EngineTime> ReorderStage::next() const {
 
 // --- Snapshots
 
-std::vector<WaitingEntry> ReorderStage::InTurn() const {
-  std::vector<WaitingEntry> events;
-  events.reserve(waiting());
-  const auto see = [&events](const WaitingEvent& event) {
-    events.push_back(WaitingEntry::Of(event));
-  };
-  run_.events.ForEach(run_.offset, see);
-  for (const WaitingEntry& each : heap_) see(*each.event);
-  calendar_.ForEach(see);
-  std::ranges::sort(events, std::less<>());
-  return events;
+std::unique_ptr<WaitingCopy> ReorderStage::Copy() {
+  auto copy = std::make_unique<WaitingCopy>(memory_);
+  copy->AddRun(run_.events, run_.offset);
+  for (const WaitingEntry& each : heap_) copy->AddEntry(each);
+  for (const WaitingEntry& each : calendar_.open()) copy->AddEntry(each);
+  calendar_.ForEachPiece([&copy](const EventList& events) { copy->AddPiece(events); });
+  return copy;
 }
 
 void ReorderStage::SaveTimes(FieldWriter& out) const {
@@ -156,6 +152,23 @@ void ReorderStage::LoadTimes(FieldReader& in) {
   in.Expect(watermark_ >= SaturatingSub(newest_, bound_));
   arrived_ = in.Number();
   early_.Load(in);
+}
+
+void ReorderStage::LoadEvents(FieldReader& in, PutLoaded put) {
+  PLEAT_DCHECK(waiting() == 0);
+  WaitingEntry last{.at = kBeginningOfTime, .position = 0, .event = nullptr};
+  std::string text;
+  for (bool first = true;; first = false) {
+    const uint8_t more = in.Byte();
+    if (!in.Expect(more <= 1) || more == 0) return;
+    WaitingEntry entry = last;
+    in(entry.at, entry.position, text);
+    const bool in_turn = first || last < entry;
+    const bool has_come =
+        Clamp(entry.at) == entry.at && entry.at <= newest_ && entry.position < arrived_;
+    if (!in.Expect(in.ok() && in_turn && has_come && put(entry.at, entry.position, text))) return;
+    last = entry;
+  }
 }
 
 void ReorderStage::Clear() noexcept {

@@ -27,6 +27,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -39,6 +40,7 @@
 
 #include "engine/base/counter.h"
 #include "engine/table/event_calendar.h"
+#include "engine/table/waiting_copy.h"
 #include "engine/table/waiting_event.h"
 
 namespace pleat::inline v0_1 {
@@ -119,12 +121,18 @@ class PLEAT_EXPORT ReorderStage {
 
   // --- Snapshots. REQUIRES: nobody puts or takes events meanwhile.
 
-  // The events that wait, in the order of their turns.
-  std::vector<WaitingEntry> InTurn() const;
+  // The events that wait. The copy may be read while others are put and taken; the stage outlives it.
+  // REQUIRES: there is no other copy.
+  std::unique_ptr<WaitingCopy> Copy();
   // All but the events.
   void SaveTimes(FieldWriter& out) const;
   // REQUIRES: no event waits.
   void LoadTimes(FieldReader& in);
+  // Reads what WaitingCopy::SaveNext() has written. For each event `put` is called, which puts it back;
+  // it returns false if the text makes no sense.
+  // REQUIRES: LoadTimes() comes before.
+  using PutLoaded = absl::FunctionRef<bool(EngineTime at, uint64_t position, std::string& text)>;
+  void LoadEvents(FieldReader& in, PutLoaded put);
   void Clear() noexcept;
 
  private:

@@ -44,36 +44,42 @@ const WaitingEvent* EventList::Front(uint32_t offset) const noexcept {
 }
 
 EventMemory::~EventMemory() {
+  EndHold();
   FreeTaken();
   spare_bytes_ = kSpareBytesMax;  // nothing more is kept
-  for (EventChunk* list : spare_) FreeChunks(list);
+  for (EventChunk* list : spare_) FreeAll(list);
 }
 
 EventChunk* EventMemory::NewChunk(size_t size) {
   if (size <= kLargestChunk && spare_[PlaceOfSize(size)] != nullptr) {
     EventChunk*& spare = spare_[PlaceOfSize(size)];
-    EventChunk* const chunk = std::exchange(spare, spare->next);
+    EventChunk* const chunk = std::exchange(spare, spare->next_of_free);
     spare_bytes_ -= size;
     chunk->next = nullptr;
     chunk->used = 0;
     return chunk;
   }
   void* const memory = ::operator new(sizeof(EventChunk) + size + kPaddingBytes);
-  return new (memory) EventChunk{.next = nullptr, .size = static_cast<uint32_t>(size), .used = 0};
+  return new (memory) EventChunk{
+      .next = nullptr, .next_of_free = nullptr, .size = static_cast<uint32_t>(size), .used = 0};
 }
 
 void EventMemory::FreeChunk(EventChunk* chunk) noexcept {
+  if (is_held()) {
+    chunk->next_of_free = std::exchange(kept_, chunk);
+    return;
+  }
   if (chunk->size > kLargestChunk || spare_bytes_ + chunk->size > kSpareBytesMax) {
     ::operator delete(chunk);
     return;
   }
   spare_bytes_ += chunk->size;
   EventChunk*& spare = spare_[PlaceOfSize(chunk->size)];
-  chunk->next = std::exchange(spare, chunk);
+  chunk->next_of_free = std::exchange(spare, chunk);
 }
 
-void EventMemory::FreeChunks(EventChunk* first) noexcept {
-  while (first != nullptr) FreeChunk(std::exchange(first, first->next));
+void EventMemory::FreeAll(EventChunk* first) noexcept {
+  while (first != nullptr) FreeChunk(std::exchange(first, first->next_of_free));
 }
 
 // Chunks grow with their list, so that little of them stays unused.
@@ -111,17 +117,25 @@ void EventMemory::LetGoFirst(EventList& list) noexcept {
   list.bytes -= first->size;
   list.first = first->next;
   if (list.first == nullptr) list = EventList();
-  first->next = std::exchange(taken_, first);
+  first->next_of_free = std::exchange(taken_, first);
 }
 
 void EventMemory::LetGo(EventList& list) noexcept {
-  if (list.first == nullptr) return;
-  list.last->next = std::exchange(taken_, list.first);
+  for (EventChunk* chunk = list.first; chunk != nullptr; chunk = chunk->next) {
+    chunk->next_of_free = std::exchange(taken_, chunk);
+  }
   list = EventList();
 }
 
-void EventMemory::FreeTaken() noexcept { FreeChunks(std::exchange(taken_, nullptr)); }
+void EventMemory::FreeTaken() noexcept {
+  FreeAll(std::exchange(taken_, nullptr));
+  if (kept_ != nullptr && !is_held()) FreeAll(std::exchange(kept_, nullptr));
+}
 
-void EventMemory::Free(EventList& list) noexcept { FreeChunks(std::exchange(list, {}).first); }
+void EventMemory::Free(EventList& list) noexcept {
+  for (EventChunk* chunk = std::exchange(list, {}).first; chunk != nullptr;) {
+    FreeChunk(std::exchange(chunk, chunk->next));
+  }
+}
 
 }  // namespace pleat::inline v0_1

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -56,7 +57,8 @@ struct WaitingEntry {
 
 // Memory for events behind one another. The bytes follow it.
 struct EventChunk {
-  EventChunk* next;
+  EventChunk* next;          // in its list; stays when the chunk is let go
+  EventChunk* next_of_free;  // among those that were let go, or are spare
   uint32_t size;
   uint32_t used;
 
@@ -86,6 +88,9 @@ struct EventList {
 };
 
 // Where chunks come from and go to.
+//
+// While it is held, another thread may read what was there at the beginning: events and the chunks that
+// follow one another stay as they were, and what is let go or freed is kept.
 class EventMemory {
  public:
   EventMemory() = default;
@@ -105,14 +110,21 @@ class EventMemory {
   // At once.
   void Free(EventList& list) noexcept;
 
+  void Hold() noexcept { held_.store(true, std::memory_order_relaxed); }
+  // Any thread. Other threads free what was kept, with the next that they free.
+  void EndHold() noexcept { held_.store(false, std::memory_order_release); }
+  bool is_held() const noexcept { return held_.load(std::memory_order_acquire); }
+
  private:
   EventChunk* NewChunk(size_t size);
   void FreeChunk(EventChunk* chunk) noexcept;
-  void FreeChunks(EventChunk* first) noexcept;
+  void FreeAll(EventChunk* first) noexcept;  // by next_of_free
 
   static constexpr size_t kSizes = 8;
 
   EventChunk* taken_ = nullptr;
+  EventChunk* kept_ = nullptr;  // what would be free, if the memory were not held
+  std::atomic<bool> held_ = false;
   std::array<EventChunk*, kSizes> spare_{};  // for use again, in lists by their sizes
   size_t spare_bytes_ = 0;
 };

@@ -28,10 +28,11 @@
 // that goes on at once, and the collections' rules for late events hold. docs/semantics.md has the
 // rules.
 //
-// Snapshots have the events that wait, beside the collection that was fed first. To restore one,
-// make the intake with the same bound, Feed() it in the same order, restore, and then push events.
-// When the engine is stopped, what waits stays as it is, for a snapshot. The end of the intake, and
-// closing the collection that was fed first, drop what waits: call TakeWaiting() before.
+// Snapshots have the events that wait. They are written some at a time, while others are pushed;
+// memory of those that went on meanwhile is free with the next events behind the snapshot. To
+// restore one, make the intake with the same bound, Feed() it, restore, and then push events. When
+// the engine is stopped, what waits stays as it is, for a snapshot. The end of the intake drops what
+// waits: call TakeWaiting() before.
 //
 // Thread safety: counts() on any thread, any time; all else by one thread at a time. The
 // collections are for any thread, as ever.

@@ -2,10 +2,12 @@
 #include <pleat/intake.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -303,7 +305,114 @@ TEST(Intake, ASnapshotOfAnotherBoundIsRefusedByName) {
   wider.Feed(other.visits);
   StringSource source(snapshot.bytes);
   const absl::Status restored = RestoreSnapshot(*other.engine, source, {});
-  EXPECT_THAT(std::string(restored.message()), HasSubstr("intake.reorder"));
+  EXPECT_THAT(std::string(restored.message()), HasSubstr("reorder"));
+  EXPECT_THAT(std::string(restored.message()), HasSubstr("intake"));
+}
+
+TEST(Intake, ASnapshotWithEventsThatWaitTakesAnIntakeToRestore) {
+  World world;
+  Intake<Visit> intake(*world.engine, {.reorder = 10s});
+  intake.Feed(world.visits);
+  ASSERT_TRUE(intake.Push("a", Ann(1), kT0));
+  StringSink snapshot;
+  ASSERT_TRUE(TakeSnapshot(*world.engine, snapshot).ok());
+  World other;
+  StringSource source(snapshot.bytes);
+  const absl::Status restored = RestoreSnapshot(*other.engine, source, {});
+  EXPECT_EQ(restored.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(restored.message()), HasSubstr("open it, with reorder"));
+}
+
+TEST(Intake, AnEngineWithAnEventThatWaitsCountsAsUsed) {
+  World world;
+  Intake<Visit> intake(*world.engine, {.reorder = 10s});
+  intake.Feed(world.visits);
+  StringSink snapshot;
+  ASSERT_TRUE(TakeSnapshot(*world.engine, snapshot).ok());
+  ASSERT_TRUE(intake.Push("a", Ann(1), kT0));
+  StringSource source(snapshot.bytes);
+  const absl::Status restored = RestoreSnapshot(*world.engine, source, {});
+  EXPECT_THAT(std::string(restored.message()), HasSubstr("used already"));
+  EXPECT_EQ(intake.counts().waiting, 1u);
+}
+
+// What waits is the intake's, and not that of the collection that was fed first.
+TEST(Intake, EventsWaitOnWhenACollectionIsClosed) {
+  World world;
+  Intake<Visit> intake(*world.engine, {.reorder = 10s});
+  intake.Feed(world.visits);
+  intake.Feed(world.counter, CountOf);
+  ASSERT_TRUE(intake.Push("a", Ann(1), kT0));
+  world.visits.Close();
+  StringSink snapshot;
+  ASSERT_TRUE(TakeSnapshot(*world.engine, snapshot).ok());
+  ASSERT_TRUE(intake.TakeWaiting());
+  EXPECT_EQ(world.counter.ledger().events, 1u);
+
+  const auto engine = Engine::Open({.axis = Axis::kEvent}).value();
+  RollupCounter counter(*engine, "numbers", {.windows = {1s}, .allowed_lateness = 2s});
+  Intake<Visit> again(*engine, {.reorder = 10s});
+  again.Feed(counter, CountOf);
+  StringSource source(snapshot.bytes);
+  ASSERT_TRUE(RestoreSnapshot(*engine, source, {}).ok());
+  ASSERT_TRUE(again.TakeWaiting());
+  EXPECT_EQ(counter.ledger().events, 1u);
+}
+
+TEST(Intake, ASnapshotBehindTheEndOfAnIntakeHasNoneOfItsEvents) {
+  World world;
+  {
+    Intake<Visit> intake(*world.engine, {.reorder = 10s});
+    intake.Feed(world.visits);
+    ASSERT_TRUE(intake.Push("a", Ann(1), kT0));
+  }
+  StringSink snapshot;
+  ASSERT_TRUE(TakeSnapshot(*world.engine, snapshot).ok());
+  World other;
+  StringSource source(snapshot.bytes);
+  EXPECT_TRUE(RestoreSnapshot(*other.engine, source, {}).ok());
+}
+
+// Calls `act` whenever something is written.
+class ActingSink final : public ByteSink {
+ public:
+  explicit ActingSink(std::function<void()> act) : act_(std::move(act)) {}
+  absl::Status Append(std::string_view more) override {
+    act_();
+    return sink_.Append(more);
+  }
+  const std::string& bytes() const noexcept { return sink_.bytes; }
+
+ private:
+  StringSink sink_;
+  const std::function<void()> act_;
+};
+
+// Events that wait are written bit by bit, without a lock. What is pushed and taken meanwhile is not in
+// the snapshot: its bytes are those of one that was taken while nothing came.
+TEST(Intake, ASnapshotHasWhatWaitedAtItsCutWhateverComesMeanwhile) {
+  World world({.partitions = 1, .axis = Axis::kEvent});
+  Intake<Visit> intake(*world.engine, {.reorder = 1'000s});
+  intake.Feed(world.visits);
+  std::mt19937_64 random(1);
+  const auto push = [&](int events, Duration later) {
+    for (int i = 0; i < events; ++i) {
+      const Duration stamp = later + Duration(random() % 1'000'000'000);
+      const Visit visit{.user = std::string(random() % 2'000, 'u'), .number = i};
+      ASSERT_TRUE(intake.Push("page", visit, kT0 + stamp));
+    }
+  };
+  ASSERT_TRUE(intake.Push("page", Ann(0), kT0 - 2'000s));  // taken before the cut: there is a book
+  push(5'000, 0s);
+  StringSink quiet;
+  ASSERT_TRUE(TakeSnapshot(*world.engine, quiet, {.compress = false}).ok());
+  ASSERT_GT(quiet.bytes.size(), size_t{3} << 20);
+  int calls = 0;
+  ActingSink busy([&] { push(500, ++calls * 400s); });
+  ASSERT_TRUE(TakeSnapshot(*world.engine, busy, {.compress = false}).ok());
+  EXPECT_GT(calls, 5);
+  EXPECT_GT(world.visits.ledger().events, 3'000u);
+  EXPECT_TRUE(busy.bytes() == quiet.bytes);
 }
 
 // A version ago a visit had no number.

@@ -1,10 +1,14 @@
 // A state directory without an engine: any damage is found, and what is saved of it is right and
 // can be opened.
+#include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <pleat/folder.h>
+#include <pleat/intake.h>
 #include <pleat/state_directory.h>
 
 #include "engine/state/blocks.h"
@@ -94,6 +98,84 @@ TEST_F(StateCare, LostBytesAreThoseOfTheBlocksThatAreNotCopied) {
     if (owner(i) == owner(inner)) lost += blocks[i + 1] - blocks[i];
   }
   EXPECT_EQ(report->bytes_lost, lost);
+}
+
+// --- Events that wait
+
+struct Note {
+  std::string text;
+  template <class F>
+  void Stored(F& f) {
+    f(text);
+  }
+};
+struct Notes {
+  int64_t count = 0;
+  void Fold(const Note&) noexcept { ++count; }
+  template <class F>
+  void Stored(F& f) {
+    f(count);
+  }
+};
+
+// A program with an intake, whose events wait for an hour.
+struct Waiter {
+  explicit Waiter(const std::string& path)
+      : engine(Engine::Open({.partitions = 4, .axis = Axis::kEvent}).value()),
+        notes(*engine, "notes", {.quiet_period = std::chrono::hours(9), .max_wait = kForever}),
+        intake(*engine, {.reorder = std::chrono::hours(1)}),
+        directory(StateDirectory::Open(path, {.compress = false}).value()) {
+    intake.Feed(notes);
+    const absl::StatusOr<Recovered> recovered = directory->Recover(*engine);
+    EXPECT_TRUE(recovered.ok()) << recovered.status();
+  }
+  void Push(int notes_of_hour, int hour) {
+    for (int i = 0; i < notes_of_hour; ++i) {
+      const EngineTime at = FromUnix(std::chrono::hours(hour) + std::chrono::seconds(i));
+      const std::string key = "key " + std::to_string(i % 40);
+      ASSERT_TRUE(intake.Push(key, {std::string(size_t{10'000}, 'n')}, at));
+    }
+  }
+
+  std::unique_ptr<Engine> engine;
+  Folder<Note, Notes> notes;
+  Intake<Note> intake;
+  std::unique_ptr<StateDirectory> directory;
+};
+
+TEST_F(StateCare, DamageOfWhatWaitsLosesNoPartition) {
+  {
+    Waiter waiter(directory_);
+    waiter.Push(200, 1);
+    waiter.Push(200, 3);
+    ASSERT_EQ(waiter.intake.counts().waiting, 200u);
+    ASSERT_TRUE(waiter.directory->TakeSnapshot(*waiter.engine).ok());
+  }
+  const std::vector<size_t> blocks = Blocks();
+  const std::string bytes = BytesOf(directory_ + "/snapshot-1");
+  const auto kind = [&](size_t block) { return bytes[blocks[block] + 3]; };
+  const std::string out = scratch_ / "saved";
+  for (size_t i = 2; i + 1 < blocks.size(); ++i) {
+    SCOPED_TRACE(i);
+    const bool waits = IsOfRest(static_cast<BlockKind>(kind(i)));
+    Damage("snapshot-1", blocks[i] + 30);
+    std::filesystem::remove_all(out);
+    const absl::StatusOr<SalvageReport> report = SalvageStateDirectory(directory_, out);
+    ASSERT_TRUE(report.ok()) << report.status();
+    Damage("snapshot-1", blocks[i] + 30);
+    Waiter saved(out);
+    if (waits) {
+      EXPECT_EQ(saved.intake.counts().waiting, 0u);
+      EXPECT_NE(report->damage.back().why.find("wait"), std::string::npos);
+      EXPECT_EQ(saved.notes.ledger().events, 200u);
+      EXPECT_TRUE(report->lost.empty());
+    } else {
+      EXPECT_EQ(report->lost.size(), 1u);
+      const bool before_part = kind(i + 1) == static_cast<char>(BlockKind::kPart);
+      EXPECT_EQ(saved.intake.counts().waiting, before_part ? 200u : 0u);
+    }
+  }
+  EXPECT_EQ(kind(blocks.size() - 2), static_cast<char>(BlockKind::kMoreRest));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <utility>
@@ -78,16 +79,36 @@ class StageTest : public testing::Test {
     ASSERT_EQ(stage_->next().has_value(), !waiting_.empty());
     ASSERT_EQ(stage_->next().value_or(kNever),
               waiting_.empty() ? kNever : waiting_.begin()->first.first);
-    std::vector<Place> seen;
-    for (const WaitingEntry& each : stage_->InTurn()) seen.emplace_back(each.at, each.position);
-    std::vector<Place> all;
-    for (const auto& [place, kept] : waiting_) all.push_back(place);
-    ASSERT_EQ(seen, all);
+    if (copy_ != nullptr) return;
+    BeginCopy();
+    GoOnWithCopy(SIZE_MAX);
+  }
+
+  void BeginCopy() {
+    copy_ = stage_->Copy();
+    left_of_copy_ = waiting_;
+  }
+  // A copy has what waited when it was begun, whatever has come and gone since.
+  void GoOnWithCopy(size_t events) {
+    for (; copy_ != nullptr && events > 0; --events) {
+      const WaitingEvent* const line = copy_->Next();
+      ASSERT_EQ(line == nullptr, left_of_copy_.empty());
+      if (line == nullptr) {
+        copy_.reset();
+        return;
+      }
+      const auto& [place, kept] = *left_of_copy_.begin();
+      ASSERT_EQ(Place(line->at, line->position), place);
+      ASSERT_EQ(line->text(), kept.first);
+      left_of_copy_.erase(left_of_copy_.begin());
+    }
   }
 
   std::unique_ptr<ReorderStage> stage_;
   std::map<Place, std::pair<std::string, bool>> waiting_;
   std::vector<uint64_t> taken_;  // positions
+  std::unique_ptr<WaitingCopy> copy_;
+  std::map<Place, std::pair<std::string, bool>> left_of_copy_;
 };
 
 TEST_F(StageTest, LinesAreTakenWhenTheWatermarkHasReachedThem) {
@@ -141,6 +162,19 @@ TEST_F(StageTest, TheFirstStampMayBeAnywhereAndLaterOnesAreJudgedByTheNewest) {
   EXPECT_TRUE(stage.IsTooFarAhead(At(1'000'311)));
 }
 
+TEST_F(StageTest, ACopyOutlivesWhatWasTaken) {
+  Open(Duration(1'000'000));
+  for (int i = 0; i < 3'000; ++i)
+    Arrive(At(1'000'000 - i * 7'919 % 1'000'000), std::string(500, 'l'));
+  BeginCopy();
+  stage_->Advance(At(1'000'000));
+  TakeDue();
+  for (int i = 0; i < 3'000; ++i) Arrive(At(1'000'000 + i), std::string(500, 'm'));
+  GoOnWithCopy(SIZE_MAX);
+  stage_->Advance(At(2'000'000));
+  TakeDue();
+}
+
 // Bounds from one piece of a microsecond to all of time, bursts within one piece, jumps over the whole
 // calendar, and so much that is taken that holes are packed.
 TEST_F(StageTest, AgreesWithASortedMap) {
@@ -154,6 +188,7 @@ TEST_F(StageTest, AgreesWithASortedMap) {
     const Duration bound = bounds[below(std::size(bounds))];
     const auto span = static_cast<uint64_t>(std::min<int64_t>(bound.count(), 1'000'000'000'000));
     const bool is_tight = below(3) == 0;
+    copy_.reset();
     Open(bound, is_tight ? static_cast<size_t>(1'000 + below(100'000)) : SIZE_MAX);
     waiting_.clear();
     taken_.clear();
@@ -172,6 +207,8 @@ TEST_F(StageTest, AgreesWithASortedMap) {
         ASSERT_NO_FATAL_FAILURE(TakeOverLimit());
       }
       if (below(20) == 0) TakeDue();
+      if (copy_ == nullptr && below(300) == 0) BeginCopy();
+      ASSERT_NO_FATAL_FAILURE(GoOnWithCopy(static_cast<size_t>(below(4))));
       if (below(200) == 0) stage_->Advance(SaturatingSub(now, Duration(below(span))));
       if (below(100) == 0) {
         ASSERT_NO_FATAL_FAILURE(TakeDue());
@@ -182,6 +219,7 @@ TEST_F(StageTest, AgreesWithASortedMap) {
     ASSERT_NO_FATAL_FAILURE(TakeDue());
     ASSERT_NO_FATAL_FAILURE(ExpectSame());
     ASSERT_EQ(stage_->waiting(), 0u);
+    ASSERT_NO_FATAL_FAILURE(GoOnWithCopy(SIZE_MAX));
   });
 }
 

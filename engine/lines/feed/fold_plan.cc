@@ -359,7 +359,7 @@ void FoldPlan::LoadCommon(FieldReader& in) {
     }
   }
   tally.Load(events, in);
-  LoadStage(events, stage.get(), in);
+  LoadStage(stage.get(), in);
 }
 
 std::optional<MergeMismatch> FoldPlan::Mismatch() const {

@@ -176,6 +176,9 @@ class PlanCompanion final : public Companion {
   NamedTexts Options() const override { return options_; }
   void Save(FieldWriter& out) const override { plan_->SaveCommon(out); }
   void Load(FieldReader& in) override { plan_->LoadCommon(in); }
+  std::unique_ptr<Rest> BeginRest() override { return BeginWaiting(plan_->stage.get()); }
+  void LoadRest(FieldReader& in) override { LoadWaiting(plan_->events, plan_->stage.get(), in); }
+  bool is_used() const override { return plan_->stage != nullptr && plan_->stage->waiting() > 0; }
 
  private:
   const std::shared_ptr<FoldPlan> plan_;

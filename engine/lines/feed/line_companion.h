@@ -37,8 +37,11 @@ class LineCompanion : public Companion {
   }
   void Load(FieldReader& in) override {
     tally_.Load(plan_, in);
-    LoadStage(plan_, stage_.get(), in);
+    LoadStage(stage_.get(), in);
   }
+  std::unique_ptr<Rest> BeginRest() override { return BeginWaiting(stage_.get()); }
+  void LoadRest(FieldReader& in) override { LoadWaiting(plan_, stage_.get(), in); }
+  bool is_used() const override { return stage_ != nullptr && stage_->waiting() > 0; }
 
  private:
   const EventPlan plan_;

@@ -12,30 +12,48 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-// Puts a line back. Returns false if it is not one that waits.
-bool PutBack(EventReader& reader, EventBatch& batch, std::string& line, EngineTime at,
-             uint64_t position, size_t words, ReorderStage& stage) {
-  const size_t size = line.size();
-  line.append(kLinePaddingBytes, ' ');
-  const std::string_view text(line.data(), size);
-  batch.Clear();
-  const LineResult::Kind kind = reader.Read(text, batch);
-  const bool is_control = kind == LineResult::Kind::kControl;
-  if (kind != LineResult::Kind::kEvent && !is_control) return false;
-  const EngineTime read = is_control ? reader.control().at : batch.events[0].at;
-  const bool waits = at >= stage.passed() && at <= stage.newest() && stage.HasPlaceFor(at);
-  if (read != at || !waits || position >= stage.arrived()) return false;
-  static_assert(kPaddingBytes >= kLinePaddingBytes);
-  std::vector<uint32_t> places(words);
-  reader.WritePlaces(places.data());
-  stage.Put({.at = at,
-             .position = position,
-             .size = static_cast<uint32_t>(size),
-             .words = static_cast<uint32_t>(places.size()),
-             .is_control = is_control},
-            places.data(), text);
-  return true;
-}
+class WaitingRest final : public Companion::Rest {
+ public:
+  explicit WaitingRest(std::unique_ptr<WaitingCopy> copy) : copy_(std::move(copy)) {}
+  bool SaveNext(FieldWriter& out) override { return copy_->SaveNext(out); }
+
+ private:
+  const std::unique_ptr<WaitingCopy> copy_;
+};
+
+// Reads lines anew, to put them back.
+class LinesBack {
+ public:
+  LinesBack(const EventPlan& plan, ReorderStage& stage)
+      : stage_(stage), reader_(plan), places_(static_cast<size_t>(plan.paths.slots())) {}
+
+  // Returns false if the line is not one that waits.
+  bool Put(EngineTime at, uint64_t position, std::string& line) {
+    const size_t size = line.size();
+    line.append(kLinePaddingBytes, ' ');
+    const std::string_view text(line.data(), size);
+    batch_.Clear();
+    const LineResult::Kind kind = reader_.Read(text, batch_);
+    const bool is_control = kind == LineResult::Kind::kControl;
+    if (kind != LineResult::Kind::kEvent && !is_control) return false;
+    if (at != (is_control ? reader_.control().at : batch_.events[0].at)) return false;
+    static_assert(kPaddingBytes >= kLinePaddingBytes);
+    reader_.WritePlaces(places_.data());
+    stage_.PutBack({.at = at,
+                    .position = position,
+                    .size = static_cast<uint32_t>(size),
+                    .words = static_cast<uint32_t>(places_.size()),
+                    .is_control = is_control},
+                   places_.data(), text);
+    return true;
+  }
+
+ private:
+  ReorderStage& stage_;
+  EventReader reader_;
+  EventBatch batch_;
+  std::vector<uint32_t> places_;
+};
 
 }  // namespace
 
@@ -54,30 +72,26 @@ absl::StatusOr<std::unique_ptr<AnyIntake>> TakeIntake(Engine& engine, const Even
 }
 
 void SaveStage(const ReorderStage* stage, FieldWriter& out) {
-  if (stage == nullptr) return;
-  stage->SaveTimes(out);
-  // In the order of their turns, so that the bytes tell nothing of where each line waits.
-  out.PutNumber(stage->waiting());
-  for (const WaitingEntry& each : stage->InTurn()) {
-    out(each.at, each.position);
-    out.PutBytes(each.event->text());
-  }
+  if (stage != nullptr) stage->SaveTimes(out);
 }
 
-void LoadStage(const EventPlan& plan, ReorderStage* stage, FieldReader& in) {
+void LoadStage(ReorderStage* stage, FieldReader& in) {
   if (stage == nullptr) return;
   stage->Clear();
   stage->LoadTimes(in);
-  EventReader reader(plan);
-  EventBatch batch;
-  const auto words = static_cast<size_t>(plan.paths.slots());
-  for (uint64_t left = in.Number(); left > 0 && in.ok(); --left) {
-    const EngineTime at = ReadTime(in);
-    const uint64_t position = in.Number();
-    std::string line;
-    in(line);
-    in.Expect(in.ok() && PutBack(reader, batch, line, at, position, words, *stage));
-  }
+}
+
+std::unique_ptr<Companion::Rest> BeginWaiting(ReorderStage* stage) {
+  if (stage == nullptr || stage->waiting() == 0) return nullptr;
+  return std::make_unique<WaitingRest>(stage->Copy());
+}
+
+void LoadWaiting(const EventPlan& plan, ReorderStage* stage, FieldReader& in) {
+  if (stage == nullptr) return in.Fail();
+  LinesBack lines(plan, *stage);
+  stage->LoadEvents(in, [&](EngineTime at, uint64_t position, std::string& line) {
+    return lines.Put(at, position, line);
+  });
 }
 
 }  // namespace pleat::inline v0_1

@@ -48,6 +48,24 @@ class Companion {
   // Reads what Save() has written, after the collection, by one thread; and once more, as it was,
   // if the restoring fails. Bytes that make no sense: in.Fail().
   virtual void Load(FieldReader& in) = 0;
+
+  // --- What takes long to write. By default there is none.
+
+  // The rest of what is to be stored, as it was when the snapshot was cut.
+  class Rest {
+   public:
+    virtual ~Rest() = default;
+    // Writes some more; returns false if that was all. The thread that takes the snapshot calls it,
+    // and no partition is locked, so that other threads use the companion meanwhile.
+    virtual bool SaveNext(FieldWriter& out) = 0;
+  };
+  // Called behind Save(), with all partitions locked too. Null: there is no rest. One at a time.
+  virtual std::unique_ptr<Rest> BeginRest() { return nullptr; }
+  // Reads what the rest has written, after Load(). It is not called if there was none, or if it was
+  // lost in a snapshot that was salvaged.
+  virtual void LoadRest(FieldReader& in) { in.Fail(); }
+  // Whether Load() would lose something, so that no snapshot can be restored any more.
+  virtual bool is_used() const { return false; }
 };
 
 // Gives the collection `name` its companion. The engine keeps it as long as the collection.
