@@ -170,6 +170,25 @@ TEST(JsonRollup, PopsAFewLinesAtATimeInOrder) {
   EXPECT_TRUE(all.rollup->ledger().Balances());
 }
 
+// Windows that nobody has popped are not in the way of an event.
+TEST(JsonRollup, MemoryRefusesTheSameEventsWheneverWindowsArePopped) {
+  RollupHarness popped("--max-memory 12Ki");
+  RollupHarness left("--max-memory 12Ki");
+  std::string out;
+  for (int i = 0; i < 2000; ++i) {
+    const std::string line = "{\"k\":\"" + std::string(60, 'x') + std::to_string(i % 300) +
+                             "\",\"t\":" + std::to_string(i / 4) + ",\"i\":" + std::to_string(i) +
+                             ",\"v\":1}";
+    ASSERT_EQ(left.Add(line).add, popped.Add(line).add) << line;
+    out += popped.Pop();
+  }
+  EXPECT_GT(popped.rollup->ledger().over_byte_limit, 0u);
+  EXPECT_GT(popped.rollup->ledger().added, 1000u);
+  popped.rollup->CloseAll();
+  left.rollup->CloseAll();
+  EXPECT_EQ(left.Pop(), out + popped.Pop());
+}
+
 TEST(JsonRollup, ScanShowsWhatCloseAllWouldCloseAndChangesNothing) {
   RollupHarness h("--window 20s");
   for (const int t : {11, 8, 12, 9, 7}) {
