@@ -301,8 +301,7 @@ bool RollupLoader::LoadLoose(FieldReader& in) {
 
 uint32_t RollupLoader::NextEmission(FieldReader& in) {
   const uint32_t emission = emissions_++;
-  const bool known = emission < waiting_.size() && waiting_[emission] != kNone;
-  return in.Expect(known) ? waiting_[emission] : kNone;
+  return in.Expect(emission < waiting_.size()) ? waiting_[emission] : kNone;
 }
 
 }  // namespace pleat::inline v0_1

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <pleat/rollup.h>
 
+#include "engine/rollup/stored_flags.h"
 #include "tests/rollup/stored_host.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/seeds.h"
@@ -349,6 +350,23 @@ TEST(StoredRollup, AnEmissionOfTwoWindowsIsRefused) {
       ASSERT_FALSE(after.Load(damaged)) << flags << " " << number;
     }
   }
+}
+
+// Emissions of two kept windows wait. In bytes in which the second window names the first one's, too,
+// nothing is left to hand out for the second emission. Its number is the last one of the counters.
+TEST(StoredRollup, AnEmissionWithoutAWindowIsRefused) {
+  const RollupOptions options{.windows = {10s}, .allowed_lateness = 0s, .retention = 1000s};
+  StoredHost before(options, 1);
+  before.Add("k", At(1s), At(1s));
+  before.Add("k", At(11s), At(11s));
+  before.Apply({.what = Call::kVisit, .now = At(30s), .number = 100});
+  std::string bytes = before.Save();
+  const size_t end = bytes.find(static_cast<char>(rollup_stored::kCounterFlags));
+  ASSERT_NE(end, std::string::npos);
+  ASSERT_EQ(bytes[end - 1], 1);
+  bytes[end - 1] = 0;
+  StoredHost after(before, 2);
+  EXPECT_FALSE(after.Load(bytes));
 }
 
 }  // namespace
