@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <pleat/rollup.h>
 
+#include "engine/rollup/rollup_clock.h"
 #include "engine/rollup/stored_flags.h"
 #include "tests/rollup/stored_host.h"
 #include "tests/support/sanitized.h"
@@ -367,6 +368,34 @@ TEST(StoredRollup, AnEmissionWithoutAWindowIsRefused) {
   bytes[end - 1] = 0;
   StoredHost after(before, 2);
   EXPECT_FALSE(after.Load(bytes));
+}
+
+// A final window that the store lacks is in no list, which would tell that its time has come. The
+// clock does, at the beginning of the book.
+TEST(StoredRollup, AWindowThatIsFinalBeforeItsTimeIsRefused) {
+  const RollupOptions options{
+      .windows = {10s}, .allowed_lateness = 0s, .store = std::make_shared<MemoryCheckpointStore>()};
+  const auto clock_at = [&](EngineTime now) {
+    RollupClock clock(options);
+    clock.NextPosition(0);
+    clock.Reach(now);
+    clock.NoteFinal();
+    FieldWriter out;
+    clock.Save(out);
+    return std::string(out.bytes());
+  };
+  StoredHost before(options, 1);
+  before.Add("k", At(1s), At(1s));
+  before.Apply({.what = Call::kVisit, .now = At(20s), .number = 100});
+  const std::string bytes = before.Save();
+  const std::string clock = clock_at(At(20s));
+  ASSERT_TRUE(bytes.starts_with(clock));
+  const auto is_refused_at = [&](EngineTime now) {
+    StoredHost after(before, 2);
+    return !after.Load(clock_at(now) + bytes.substr(clock.size()));
+  };
+  EXPECT_FALSE(is_refused_at(At(10s)));
+  EXPECT_TRUE(is_refused_at(At(10s) - 1us));
 }
 
 }  // namespace
