@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "engine/base/check.h"
 #include "engine/base/inside.h"
@@ -157,16 +160,15 @@ void EngineCore::WithCollections(absl::FunctionRef<void(const Collections&)> see
 
 bool EngineCore::BeginIntake(std::shared_ptr<WaitingEvents> waiting) {
   LockGuard guard(lock_);
-  if (std::exchange(has_intake_, true)) return false;
-  waiting_ = std::move(waiting);
+  if (intake_) return false;
+  intake_ = std::move(waiting);
   return true;
 }
 
 void EngineCore::EndIntake() {
-  std::shared_ptr<WaitingEvents> last;  // destroyed with no lock held
+  std::optional<std::shared_ptr<WaitingEvents>> last;  // destroyed with no lock held
   LockGuard guard(lock_);
-  has_intake_ = false;
-  waiting_.swap(last);
+  intake_.swap(last);
 }
 
 // Collections that never had an event of the source do not count.

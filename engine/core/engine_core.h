@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include <absl/base/thread_annotations.h>
@@ -107,8 +108,8 @@ class EngineCore {
   bool BeginIntake(std::shared_ptr<WaitingEvents> waiting);
   void EndIntake();
   // REQUIRES: inside WithCollections().
-  const std::shared_ptr<WaitingEvents>& waiting() const noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return waiting_;
+  std::shared_ptr<WaitingEvents> waiting() const noexcept ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return intake_.value_or(nullptr);
   }
   // The numbers and keys that outlive a process. REQUIRES: no event has come yet.
   struct Lasting {
@@ -156,8 +157,8 @@ class EngineCore {
   bool closed_ ABSL_GUARDED_BY(lock_) = false;
   uint32_t ever_added_ ABSL_GUARDED_BY(lock_) = 0;
   Collections collections_ ABSL_GUARDED_BY(lock_);
-  bool has_intake_ ABSL_GUARDED_BY(lock_) = false;
-  std::shared_ptr<WaitingEvents> waiting_ ABSL_GUARDED_BY(lock_);  // the intake's
+  // The events that wait in the intake, or null; none: there is no intake.
+  std::optional<std::shared_ptr<WaitingEvents>> intake_ ABSL_GUARDED_BY(lock_);
   std::atomic<bool> snapshotting_ = false;
   // Never resized after construction; a deque, because locks stay put.
   std::deque<Partition> partitions_;

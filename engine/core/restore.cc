@@ -115,8 +115,8 @@ class RestoreCore {
   std::map<uint32_t, uint32_t> versions_;                        // of their users' types, by number
   bool checked_ = false;
   std::map<uint32_t, std::string> shared_before_;  // of those that were loaded
-  std::shared_ptr<WaitingEvents> waiting_before_;  // null: none were loaded
-  std::string waiting_times_before_;
+  // Those of the intake, and their times before; none: none were loaded.
+  std::optional<std::pair<std::shared_ptr<WaitingEvents>, std::string>> waiting_before_;
   bool finished_ = false;
   std::atomic<int> working_ = 0;  // threads
 
@@ -278,12 +278,9 @@ absl::Status RestoreCore::LoadWaiting(FieldReader& in) {
   absl::Status same =
       CheckSame("intake", then, waiting->Describe(), waiting->ShapeOf(then.version));
   if (!same.ok()) return same;
-  if (waiting_before_ == nullptr) {
-    FieldWriter before;
-    waiting->SaveTimes(before);
-    waiting_times_before_ = std::string(before.bytes());
-    waiting_before_ = waiting;
-  }
+  FieldWriter before;
+  waiting->SaveTimes(before);
+  waiting_before_.emplace(waiting, before.bytes());
   waiting->LoadTimes(in);
   waiting->LoadEvents(in, then.version);
   return absl::OkStatus();
@@ -390,9 +387,9 @@ void RestoreCore::Undo() {
     FieldReader in(bytes);
     collections_[number]->LoadAll(in);
   }
-  if (waiting_before_ != nullptr) {
-    FieldReader in(waiting_times_before_);
-    waiting_before_->LoadTimes(in);
+  if (waiting_before_) {
+    FieldReader in(waiting_before_->second);
+    waiting_before_->first->LoadTimes(in);
   }
   if (numbers_before_.empty()) return;
   for (const auto& [collection, number] : numbers_before_) collection->SetNumber(number);
