@@ -22,6 +22,7 @@ absl::StatusOr<std::optional<Block>> PartsReader::NextPart() {
     return DamageAt(block->offset, "the block is out of place");
   }
   owner_ = block->owner;
+  of_rest_ = false;
   seen_[owner_] = true;
   return std::optional<Block>(*std::move(block));
 }
@@ -35,6 +36,7 @@ absl::StatusOr<std::optional<Block>> PartsReader::NextRest() {
   }
   if (block->kind != BlockKind::kRest) return DamageAt(block->offset, "the block is out of place");
   owner_ = block->owner;
+  of_rest_ = true;
   return std::optional<Block>(*std::move(block));
 }
 
@@ -45,7 +47,8 @@ absl::StatusOr<std::optional<Block>> PartsReader::NextOfPart() {
     ahead_ = *std::move(block);
     return std::optional<Block>();
   }
-  if (block->owner != owner_) return DamageAt(block->offset, "the block is out of place");
+  if (block->owner != owner_ || IsOfRest(block->kind) != of_rest_)
+    return DamageAt(block->offset, "the block is out of place");
   if (block->bytes.empty()) return DamageAt(block->offset, "the block is empty");
   return std::optional<Block>(*std::move(block));
 }

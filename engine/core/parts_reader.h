@@ -43,8 +43,9 @@ class PartsReader {
   absl::StatusOr<Block> Next();
 
   BlockReader blocks_;
-  std::vector<bool> seen_;      // by partition
-  uint32_t owner_ = 0;          // of the part
+  std::vector<bool> seen_;  // by partition
+  uint32_t owner_ = 0;      // of the part, or of the rest
+  bool of_rest_ = false;
   std::optional<Block> ahead_;  // of the next part
 };
 

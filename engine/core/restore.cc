@@ -245,6 +245,7 @@ absl::Status RestoreCore::LoadRests() {
     PartReader rest(**std::move(first), parts_);
     const bool any = rest.BeginBook();
     FieldReader in(rest);
+    in.Expect(in.Number() == kRestLayout);
     absl::Status status = LoadRest(owner, in);
     if (status.ok() && any && in.done() && !rest.BeginBook()) continue;
     if (!rest.status().ok()) return rest.status();
@@ -272,8 +273,8 @@ absl::Status RestoreCore::LoadWaiting(FieldReader& in) {
   if (!in.ok()) return absl::OkStatus();  // damage
   if (waiting == nullptr) {
     return absl::FailedPreconditionError(
-        "the snapshot has an intake whose events wait, and the engine has none: open it, with "
-        "reorder, before the restore");
+        "the snapshot has an intake with a bound of disorder, and the engine has none: open it, "
+        "with reorder, before the restore");
   }
   absl::Status same =
       CheckSame("intake", then, waiting->Describe(), waiting->ShapeOf(then.version));

@@ -121,6 +121,7 @@ class SnapshotTaker {
   std::vector<CompanionRest> rests_;
   // Of the events that wait in an intake.
   std::shared_ptr<WaitingEvents> waiting_;  // null: none can
+  Description waiting_description_;
   std::string waiting_times_;
   std::unique_ptr<WaitingCopy> waiting_copy_;
 };
@@ -147,6 +148,8 @@ absl::Status SnapshotTaker::Cut(const SnapshotOptions& options) {
                                    .description = std::move(description),
                                    .shared = {}});
     }
+    waiting_ = engine_.waiting();
+    if (waiting_ != nullptr) waiting_description_ = waiting_->Describe();
     CutLocked(collections);
   });
   if (status.ok()) status = CheckExpected(options.expected);
@@ -192,7 +195,6 @@ void SnapshotTaker::CutLocked(const EngineCore::Collections& collections) {
       if (rest != nullptr) rests_.push_back({collection->number(), companion, std::move(rest)});
     }
   }
-  waiting_ = engine_.waiting();
   if (waiting_ != nullptr) {
     FieldWriter times;
     waiting_->SaveTimes(times);
@@ -282,6 +284,7 @@ absl::Status SnapshotTaker::WritePart(size_t part, BlockWriter& writer) {
 absl::Status SnapshotTaker::WriteRests(BlockWriter& writer) {
   for (CompanionRest& each : rests_) {
     FieldWriter out(kBlockBytesMax);
+    out.PutNumber(kRestLayout);
     absl::Status status = WriteRest(
         each.collection, out, [&](FieldWriter& to) { return each.rest->SaveNext(to); }, writer);
     if (!status.ok()) return status;
@@ -289,24 +292,33 @@ absl::Status SnapshotTaker::WriteRests(BlockWriter& writer) {
   }
   if (waiting_ == nullptr) return absl::OkStatus();
   FieldWriter out(kBlockBytesMax);
-  out(waiting_->Describe());
+  out.PutNumber(kRestLayout);
+  out(waiting_description_);
   out.PutFields(waiting_times_);
   return WriteRest(
       SnapshotHead::kIntakeNumber, out,
       [&](FieldWriter& to) { return waiting_copy_->SaveNext(to); }, writer);
 }
 
+// The first block has what `out` has, and the events are in others: so at least two blocks say that there
+// is a rest, and one that is damaged can be told.
 absl::Status SnapshotTaker::WriteRest(uint32_t owner, FieldWriter& out,
                                       absl::FunctionRef<bool(FieldWriter&)> write_next,
                                       BlockWriter& writer) {
   auto kind = BlockKind::kRest;
-  for (bool more = true; more;) {
-    more = write_next(out);
-    for (const FieldWriter::Piece& piece : more ? out.TakeFullPieces() : out.TakePieces()) {
+  const auto write = [&](const Pieces& pieces) {
+    for (const FieldWriter::Piece& piece : pieces) {
       absl::Status status =
           writer.Write(std::exchange(kind, BlockKind::kMoreRest), owner, piece.bytes());
       if (!status.ok()) return status;
     }
+    return absl::OkStatus();
+  };
+  if (absl::Status status = write(out.TakePieces()); !status.ok()) return status;
+  for (bool more = true; more;) {
+    more = write_next(out);
+    absl::Status status = write(more ? out.TakeFullPieces() : out.TakePieces());
+    if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }

@@ -14,11 +14,11 @@ void WaitingEvents::Write(std::string_view key, const void* event) {
   bytes_.Clear();
   bytes_.PutBytes(key);
   ops_.save(ops_.context, event, bytes_);
-  PLEAT_CHECK(bytes_.size() <= kEventBytesMax);
 }
 
 void WaitingEvents::Put(std::string_view key, const void* event, EngineTime at) {
   Write(key, event);
+  PLEAT_CHECK(bytes_.size() <= kEventBytesMax);
   stage_.Put({.at = at,
               .position = stage_.CountArrived(1),
               .size = static_cast<uint32_t>(bytes_.size()),
@@ -54,9 +54,9 @@ void WaitingEvents::LoadEvents(FieldReader& in, uint32_t version) {
     const bool readable = ReadFields(fields, at, version, slot);
     AnyBatch one = layout_;
     one.first = slot;
-    Write(one.KeyOf(0), one.EventOf(0));
+    if (readable) Write(one.KeyOf(0), one.EventOf(0));
     Destroy(slot);
-    if (!readable) return false;
+    if (!readable || bytes_.size() > kEventBytesMax) return false;
     stage_.PutBack({.at = at,
                     .position = position,
                     .size = static_cast<uint32_t>(bytes_.size()),

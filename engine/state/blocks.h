@@ -40,6 +40,8 @@ enum class BlockKind : uint8_t {
 constexpr bool IsOfPart(BlockKind kind) {
   return kind == BlockKind::kPart || kind == BlockKind::kBook || kind == BlockKind::kMore;
 }
+// What a rest begins with.
+inline constexpr uint64_t kRestLayout = 1;
 constexpr bool IsOfRest(BlockKind kind) {
   return kind == BlockKind::kRest || kind == BlockKind::kMoreRest;
 }

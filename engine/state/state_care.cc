@@ -6,6 +6,9 @@
 // are gaps, then each gap was one of those, as a whole. Otherwise it may also have been the end of
 // the partition before it, which is lost as well. A partition that goes on behind a gap has lost at
 // least that; and if the gap was one block, nothing else has.
+//
+// What waits for its turn comes behind the partitions. It is saved if all of it is whole; a gap behind its
+// first block is no partition's.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -46,7 +49,7 @@ struct Gap {
   std::optional<uint32_t> before;  // the partition of the block before it
   std::optional<uint32_t> cut;     // the partition that goes on behind it
   bool of_rest = false;            // it lies behind all partitions
-  bool before_part = false;        // and here before a block of one
+  bool of_parts = false;           // it lies before what waits
 };
 
 // The blocks of one file behind its head.
@@ -65,7 +68,7 @@ class SnapshotWalk {
   std::set<int> Lost() const;
   // Whether all blocks behind the partitions are known to be whole.
   bool is_rest_whole() const {
-    return std::ranges::all_of(gaps_, [](const Gap& gap) { return gap.before_part; });
+    return std::ranges::all_of(gaps_, [](const Gap& gap) { return gap.of_parts; });
   }
   bool has_rest() const noexcept { return has_rest_; }
 
@@ -143,7 +146,9 @@ absl::Status SnapshotWalk::Walk(uint64_t size, absl::FunctionRef<absl::Status(co
                        .end = *next,
                        .one_block = *one,
                        .before = before,
-                       .of_rest = has_rest_});
+                       .of_rest = has_rest_,
+                       // A head alone has no events: it is the end, or a part without books.
+                       .of_parts = *one && *next - offset == kBlockHead});
       open_gap = true;
       offset = *next;
       continue;
@@ -154,11 +159,14 @@ absl::Status SnapshotWalk::Walk(uint64_t size, absl::FunctionRef<absl::Status(co
     const bool behind_gap = std::exchange(open_gap, false);
     if (IsOfRest(block->kind)) {
       // One block before another of the same rest is that rest's.
-      const bool goes_on = behind_gap && gaps_.back().one_block && GoesOn(block->kind);
-      if (goes_on) gaps_.back().of_rest = true;
+      if (behind_gap && gaps_.back().one_block) {
+        Gap& gap = gaps_.back();
+        gap.of_rest |= GoesOn(block->kind);
+        gap.of_parts |= !gap.of_rest;
+      }
       has_rest_ = true;
     } else {
-      if (behind_gap) gaps_.back().before_part = true;
+      if (behind_gap) gaps_.back().of_parts = true;
       if (behind_gap && block->kind != BlockKind::kPart) gaps_.back().cut = block->owner;
       before = block->owner;
       seen_.insert(static_cast<int>(block->owner));
@@ -408,7 +416,10 @@ absl::StatusOr<SalvageReport> SalvageStateDirectory(std::string_view from, std::
   report.file = found.file;
   report.snapshot = info;
   report.lost.assign(lost.begin(), lost.end());
-  report.bytes_lost = lost.empty() ? 0 : lost_bytes - std::min<uint64_t>(lost_bytes, kBlockHead);
+  report.waiting_lost = walk.has_rest() && !walk.is_rest_whole();
+  report.bytes_lost = lost.empty() && !report.waiting_lost
+                          ? 0
+                          : lost_bytes - std::min<uint64_t>(lost_bytes, kBlockHead);
   return report;
 }
 

@@ -133,9 +133,13 @@ class PLEAT_EXPORT ReorderStage {
   // REQUIRES: LoadTimes() comes before.
   using PutLoaded = absl::FunctionRef<bool(EngineTime at, uint64_t position, std::string& text)>;
   void LoadEvents(FieldReader& in, PutLoaded put);
+  // The same for so many events, without a byte before each.
+  void LoadEvents(FieldReader& in, uint64_t count, PutLoaded put);
   void Clear() noexcept;
 
  private:
+  bool LoadEvent(FieldReader& in, WaitingEntry& last, PutLoaded put);
+
   // Events in order, and where the first of them is in the first chunk.
   struct Run {
     EventList events;

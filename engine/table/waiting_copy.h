@@ -1,9 +1,10 @@
 // A WaitingCopy gives the events that waited in a reorder stage at one moment, in the order of their
 // turns, to a thread that writes them while another one puts and takes further events.
 //
-// To begin one costs a pointer for each piece of the stage's calendar, and an entry for each event of
-// its heap and of its open piece: some 40 KiB. The events themselves are not copied: chunks that the
-// stage frees meanwhile are kept until the copy is gone (EventMemory::Hold).
+// To begin one costs a pointer for each piece of the stage's calendar, some 40 KiB, and an entry of 24
+// bytes for each event of its heap and of its open piece, which is a thousandth of the bound. The events
+// themselves are not copied: chunks that the stage frees meanwhile are kept until the copy is gone
+// (EventMemory::Hold).
 //
 // Thread safety: one thread at a time; any besides that of the stage.
 #pragma once
@@ -12,13 +13,14 @@
 #include <cstdint>
 #include <vector>
 
+#include <pleat/detail/export.h>
 #include <pleat/stored.h>
 
 #include "engine/table/waiting_event.h"
 
 namespace pleat::inline v0_1 {
 
-class WaitingCopy {
+class PLEAT_EXPORT WaitingCopy {
  public:
   // REQUIRES: nobody puts or takes events meanwhile; there is no other copy. `memory` outlives this one.
   explicit WaitingCopy(EventMemory& memory) noexcept : memory_(memory) { memory_.Hold(); }

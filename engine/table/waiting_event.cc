@@ -56,16 +56,20 @@ EventChunk* EventMemory::NewChunk(size_t size) {
     EventChunk* const chunk = std::exchange(spare, spare->next_of_free);
     spare_bytes_ -= size;
     chunk->next = nullptr;
+    chunk->holds = holds_;
     chunk->used = 0;
     return chunk;
   }
   void* const memory = ::operator new(sizeof(EventChunk) + size + kPaddingBytes);
-  return new (memory) EventChunk{
-      .next = nullptr, .next_of_free = nullptr, .size = static_cast<uint32_t>(size), .used = 0};
+  return new (memory) EventChunk{.next = nullptr,
+                                 .next_of_free = nullptr,
+                                 .holds = holds_,
+                                 .size = static_cast<uint32_t>(size),
+                                 .used = 0};
 }
 
 void EventMemory::FreeChunk(EventChunk* chunk) noexcept {
-  if (is_held()) {
+  if (chunk->holds < holds_ && is_held()) {
     chunk->next_of_free = std::exchange(kept_, chunk);
     return;
   }

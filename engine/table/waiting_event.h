@@ -59,6 +59,7 @@ struct WaitingEntry {
 struct EventChunk {
   EventChunk* next;          // in its list; stays when the chunk is let go
   EventChunk* next_of_free;  // among those that were let go, or are spare
+  uint64_t holds;            // of the memory, before the chunk was made
   uint32_t size;
   uint32_t used;
 
@@ -90,7 +91,8 @@ struct EventList {
 // Where chunks come from and go to.
 //
 // While it is held, another thread may read what was there at the beginning: events and the chunks that
-// follow one another stay as they were, and what is let go or freed is kept.
+// follow one another stay as they were, and those that are freed are kept. Chunks that are made meanwhile
+// are not: so what is kept is no more than what was there.
 class EventMemory {
  public:
   EventMemory() = default;
@@ -110,7 +112,10 @@ class EventMemory {
   // At once.
   void Free(EventList& list) noexcept;
 
-  void Hold() noexcept { held_.store(true, std::memory_order_relaxed); }
+  void Hold() noexcept {
+    ++holds_;
+    held_.store(true, std::memory_order_relaxed);
+  }
   // Any thread. Other threads free what was kept, with the next that they free.
   void EndHold() noexcept { held_.store(false, std::memory_order_release); }
   bool is_held() const noexcept { return held_.load(std::memory_order_acquire); }
@@ -124,6 +129,7 @@ class EventMemory {
 
   EventChunk* taken_ = nullptr;
   EventChunk* kept_ = nullptr;  // what would be free, if the memory were not held
+  uint64_t holds_ = 0;
   std::atomic<bool> held_ = false;
   std::array<EventChunk*, kSizes> spare_{};  // for use again, in lists by their sizes
   size_t spare_bytes_ = 0;

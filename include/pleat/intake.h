@@ -29,10 +29,10 @@
 // rules.
 //
 // Snapshots have the events that wait. They are written some at a time, while others are pushed;
-// memory of those that went on meanwhile is free with the next events behind the snapshot. To
-// restore one, make the intake with the same bound, Feed() it, restore, and then push events. When
-// the engine is stopped, what waits stays as it is, for a snapshot. The end of the intake drops
-// what waits: call TakeWaiting() before.
+// until that is done, the memory of those that waited at the cut is kept. To restore one, make the
+// intake with the same bound, Feed() it, restore, and then push events. When the engine is stopped,
+// what waits stays as it is, for a snapshot. The end of the intake drops what waits: call
+// TakeWaiting() before.
 //
 // Thread safety: counts() on any thread, any time; all else by one thread at a time. The
 // collections are for any thread, as ever.

@@ -205,14 +205,18 @@ struct SalvageReport {
   uint64_t bytes_lost = 0;        // of the file, that are not in the copy
   std::vector<Damage> damage;     // all that was found
   bool manifest_rebuilt = false;  // from what the snapshot says
+  bool waiting_lost = false;      // events and lines that waited for their turn are left out
 
   // Whether the copy has all that the directory had.
-  bool whole() const noexcept { return !file.empty() && lost.empty() && !manifest_rebuilt; }
+  bool whole() const noexcept {
+    return !file.empty() && lost.empty() && !manifest_rebuilt && !waiting_lost;
+  }
 };
 
 // Copies what can be saved into the new directory `to`, so that a StateDirectory can open it: of
 // the newest snapshot whose beginning is whole, the partitions of which every block is whole. One
-// that is left out begins empty; positions of sources are as they were, so what it had taken is not
+// that is left out begins empty, and what waits for its turn is left out as a whole if a part of it
+// is damaged; positions of sources are as they were, so what it had taken is not
 // folded again. The copy says which are left out (SnapshotInfo::lost). O(bytes).
 // Errors: those of InspectStateDirectory(); kAlreadyExists if `to` has files. Nothing is written to
 // `from`.

@@ -143,40 +143,53 @@ struct Waiter {
   std::unique_ptr<StateDirectory> directory;
 };
 
-TEST_F(StateCare, DamageOfWhatWaitsLosesNoPartition) {
+class StateCareOfWaiting : public StateCare, public testing::WithParamInterface<int> {};
+
+// Whether it takes one block or several.
+TEST_P(StateCareOfWaiting, ItsDamageLosesNoPartition) {
+  const auto waiting = static_cast<uint64_t>(GetParam());
   {
     Waiter waiter(directory_);
     waiter.Push(200, 1);
-    waiter.Push(200, 3);
-    ASSERT_EQ(waiter.intake.counts().waiting, 200u);
+    waiter.Push(GetParam(), 3);
+    waiter.intake.Advance(FromUnix(std::chrono::hours(2)));
+    ASSERT_EQ(waiter.intake.counts().waiting, waiting);
     ASSERT_TRUE(waiter.directory->TakeSnapshot(*waiter.engine).ok());
   }
   const std::vector<size_t> blocks = Blocks();
   const std::string bytes = BytesOf(directory_ + "/snapshot-1");
   const auto kind = [&](size_t block) { return bytes[blocks[block] + 3]; };
   const std::string out = scratch_ / "saved";
-  for (size_t i = 2; i + 1 < blocks.size(); ++i) {
+  for (size_t i = 2; i < blocks.size(); ++i) {
     SCOPED_TRACE(i);
+    const bool is_end = i + 1 == blocks.size();
     const bool waits = IsOfRest(static_cast<BlockKind>(kind(i)));
-    Damage("snapshot-1", blocks[i] + 30);
+    const size_t at =
+        blocks[i] + (is_end ? 20 : 24);  // of the checksum, or the first byte behind it
+    Damage("snapshot-1", at);
     std::filesystem::remove_all(out);
     const absl::StatusOr<SalvageReport> report = SalvageStateDirectory(directory_, out);
     ASSERT_TRUE(report.ok()) << report.status();
-    Damage("snapshot-1", blocks[i] + 30);
+    Damage("snapshot-1", at);
     Waiter saved(out);
-    if (waits) {
+    EXPECT_EQ(report->waiting_lost, waits);
+    EXPECT_EQ(report->whole(), is_end);
+    EXPECT_EQ(report->bytes_lost > 0, !is_end);
+    if (is_end) {
+      EXPECT_EQ(saved.intake.counts().waiting, waiting);
+    } else if (waits) {
       EXPECT_EQ(saved.intake.counts().waiting, 0u);
       EXPECT_NE(report->damage.back().why.find("wait"), std::string::npos);
       EXPECT_EQ(saved.notes.ledger().events, 200u);
       EXPECT_TRUE(report->lost.empty());
     } else {
       EXPECT_EQ(report->lost.size(), 1u);
-      const bool before_part = kind(i + 1) == static_cast<char>(BlockKind::kPart);
-      EXPECT_EQ(saved.intake.counts().waiting, before_part ? 200u : 0u);
     }
   }
   EXPECT_EQ(kind(blocks.size() - 2), static_cast<char>(BlockKind::kMoreRest));
 }
+
+INSTANTIATE_TEST_SUITE_P(Events, StateCareOfWaiting, testing::Values(0, 2, 200));
 
 }  // namespace
 }  // namespace pleat::inline v0_1

@@ -175,6 +175,33 @@ TEST_F(StageTest, ACopyOutlivesWhatWasTaken) {
   TakeDue();
 }
 
+// What comes and goes while a copy is read takes no memory for it.
+TEST_F(StageTest, ACopyKeepsNoMoreThanWasThere) {
+  EventMemory memory;
+  EventList list;
+  const std::string text(10'000, 'l');
+  const auto append = [&] {
+    const WaitingEvent event{
+        .at = At(0), .position = 0, .size = 10'000, .words = 0, .is_control = false};
+    return memory.Append(list, event, nullptr, text);
+  };
+  append();
+  const EventChunk* const before = list.first;
+  memory.Hold();
+  memory.LetGo(list);
+  memory.FreeTaken();
+  append();
+  const EventChunk* const meanwhile = list.first;
+  EXPECT_NE(meanwhile, before);
+  memory.LetGo(list);
+  memory.FreeTaken();
+  append();
+  EXPECT_EQ(list.first, meanwhile) << "was free for use again";
+  memory.EndHold();
+  memory.FreeTaken();
+  memory.LetGo(list);
+}
+
 // Bounds from one piece of a microsecond to all of time, bursts within one piece, jumps over the whole
 // calendar, and so much that is taken that holes are packed.
 TEST_F(StageTest, AgreesWithASortedMap) {

@@ -359,7 +359,7 @@ void FoldPlan::LoadCommon(FieldReader& in) {
     }
   }
   tally.Load(events, in);
-  LoadStage(stage.get(), in);
+  LoadStage(events, stage.get(), in);
 }
 
 std::optional<MergeMismatch> FoldPlan::Mismatch() const {

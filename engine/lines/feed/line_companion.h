@@ -37,7 +37,7 @@ class LineCompanion : public Companion {
   }
   void Load(FieldReader& in) override {
     tally_.Load(plan_, in);
-    LoadStage(stage_.get(), in);
+    LoadStage(plan_, stage_.get(), in);
   }
   std::unique_ptr<Rest> BeginRest() override { return BeginWaiting(stage_.get()); }
   void LoadRest(FieldReader& in) override { LoadWaiting(plan_, stage_.get(), in); }

@@ -72,13 +72,20 @@ absl::StatusOr<std::unique_ptr<AnyIntake>> TakeIntake(Engine& engine, const Even
 }
 
 void SaveStage(const ReorderStage* stage, FieldWriter& out) {
-  if (stage != nullptr) stage->SaveTimes(out);
+  if (stage == nullptr) return;
+  stage->SaveTimes(out);
+  out.PutNumber(0);
 }
 
-void LoadStage(ReorderStage* stage, FieldReader& in) {
+// Versions of before had the lines here, behind their number.
+void LoadStage(const EventPlan& plan, ReorderStage* stage, FieldReader& in) {
   if (stage == nullptr) return;
   stage->Clear();
   stage->LoadTimes(in);
+  LinesBack lines(plan, *stage);
+  stage->LoadEvents(in, in.Number(), [&](EngineTime at, uint64_t position, std::string& line) {
+    return lines.Put(at, position, line);
+  });
 }
 
 std::unique_ptr<Companion::Rest> BeginWaiting(ReorderStage* stage) {

@@ -24,7 +24,7 @@ absl::StatusOr<std::unique_ptr<AnyIntake>> TakeIntake(Engine& engine, const Even
 
 // The times of the stage.
 void SaveStage(const ReorderStage* stage, FieldWriter& out);
-void LoadStage(ReorderStage* stage, FieldReader& in);
+void LoadStage(const EventPlan& plan, ReorderStage* stage, FieldReader& in);
 
 // The lines that wait. Null: there are none.
 std::unique_ptr<Companion::Rest> BeginWaiting(ReorderStage* stage);

@@ -207,6 +207,9 @@ std::string SalvageText(const SalvageReport& report, std::string_view out_direct
   out += "saved " + Number(all - report.lost.size()) + " of " + Number(all) + " partitions of " +
          report.file + " to " + std::string(out_directory) + "\n";
   if (report.manifest_rebuilt) out += "MANIFEST was made anew: numbers of emissions skip ahead\n";
+  if (report.waiting_lost) {
+    out += "lost: all events and lines that waited for their turn (--reorder)\n";
+  }
   if (report.lost.empty()) return out;
   out += "lost partitions:";
   for (const int each : report.lost) out += " " + std::to_string(each);
@@ -221,6 +224,7 @@ std::string SalvageJson(const SalvageReport& report) {
          ",\"partitions\":" + std::to_string(report.snapshot.partitions) +
          ",\"lost\":" + Array(report.lost, [](int each) { return std::to_string(each); }) +
          ",\"bytes_lost\":" + Number(report.bytes_lost) +
+         ",\"waiting_lost\":" + (report.waiting_lost ? "true" : "false") +
          ",\"manifest_rebuilt\":" + (report.manifest_rebuilt ? "true" : "false") +
          ",\"damage\":" + DamageJson(report.damage) + "}\n";
 }
