@@ -233,6 +233,16 @@ TEST(SnapshotSeeds, AreRestored) {
   }
 }
 
+// Before what waits had blocks of its own, lines that waited were in the head.
+TEST(SnapshotSeeds, LinesThatWaitInTheHeadAreRestored) {
+  const auto path =
+      std::filesystem::path(SourceDir()) / "fuzz/corpus/snapshot/event_rich_lines_in_head";
+  const std::string seed = ContentOf(path);
+  EveryCollection all({.axis = Axis::kEvent, .rich = true, .distinct = true});
+  EXPECT_TRUE(all.Restore(std::string_view(seed).substr(1)).ok());
+  EXPECT_GT(all.lines().counts().waiting, 0u);
+}
+
 // Each byte with its lowest and its highest bit the other way round, and each length; one of 16 where
 // sanitizers make it slow.
 constexpr size_t kStep = kSanitized ? 16 : 1;
