@@ -249,7 +249,7 @@ absl::Status RestoreCore::LoadRests() {
     absl::Status status = LoadRest(owner, in);
     if (status.ok() && any && in.done() && !rest.BeginBook()) continue;
     if (!rest.status().ok()) return rest.status();
-    return status.ok() ? DamageAt(offset, "what waits says something impossible") : status;
+    return status.ok() ? DamageAt(offset, "the events that wait say something impossible") : status;
   }
 }
 

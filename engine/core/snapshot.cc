@@ -1,5 +1,5 @@
-// Taking a snapshot: the cut, then one partition after the other, then what companions and the intake
-// have beside the books.
+// Taking a snapshot: the cut, then one partition after the other, then the events and lines that wait
+// for their turn.
 #include <pleat/snapshot.h>
 
 #include <algorithm>
@@ -26,6 +26,16 @@ namespace pleat::inline v0_1 {
 namespace {
 
 using Pieces = std::vector<FieldWriter::Piece>;
+
+// Writes each piece as a block; the first is of `kind`, which is `behind` from then on.
+absl::Status WriteBlocks(const Pieces& pieces, uint32_t owner, BlockKind& kind, BlockKind behind,
+                         BlockWriter& writer) {
+  for (const FieldWriter::Piece& piece : pieces) {
+    absl::Status status = writer.Write(std::exchange(kind, behind), owner, piece.bytes());
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
 
 // The copy of one partition: begun by whoever comes first, and gone on with by the thread that takes
 // the snapshot. Calls are made under the partition's lock, but for begun(), and for book_count() and
@@ -121,8 +131,7 @@ class SnapshotTaker {
   std::vector<CompanionRest> rests_;
   // Of the events that wait in an intake.
   std::shared_ptr<WaitingEvents> waiting_;  // null: none can
-  Description waiting_description_;
-  std::string waiting_times_;
+  FieldWriter waiting_head_{kBlockBytesMax};
   std::unique_ptr<WaitingCopy> waiting_copy_;
 };
 
@@ -149,7 +158,7 @@ absl::Status SnapshotTaker::Cut(const SnapshotOptions& options) {
                                    .shared = {}});
     }
     waiting_ = engine_.waiting();
-    if (waiting_ != nullptr) waiting_description_ = waiting_->Describe();
+    if (waiting_ != nullptr) waiting_head_(kRestLayout, waiting_->Describe());
     CutLocked(collections);
   });
   if (status.ok()) status = CheckExpected(options.expected);
@@ -196,9 +205,7 @@ void SnapshotTaker::CutLocked(const EngineCore::Collections& collections) {
     }
   }
   if (waiting_ != nullptr) {
-    FieldWriter times;
-    waiting_->SaveTimes(times);
-    waiting_times_ = std::string(times.bytes());
+    waiting_->SaveTimes(waiting_head_);
     waiting_copy_ = waiting_->stage().Copy();
   }
   HandOverAll();
@@ -251,12 +258,7 @@ absl::Status SnapshotTaker::WritePart(size_t part, BlockWriter& writer) {
   const auto owner = static_cast<uint32_t>(part);
   auto kind = BlockKind::kPart;
   const auto write = [&](const Pieces& pieces) {
-    for (const FieldWriter::Piece& piece : pieces) {
-      absl::Status status = writer.Write(kind, owner, piece.bytes());
-      if (!status.ok()) return status;
-      kind = BlockKind::kMore;
-    }
-    return absl::OkStatus();
+    return WriteBlocks(pieces, owner, kind, BlockKind::kMore, writer);
   };
   const size_t books = locked([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     partition.CopyFirst();
@@ -291,12 +293,8 @@ absl::Status SnapshotTaker::WriteRests(BlockWriter& writer) {
     each.rest.reset();
   }
   if (waiting_ == nullptr) return absl::OkStatus();
-  FieldWriter out(kBlockBytesMax);
-  out.PutNumber(kRestLayout);
-  out(waiting_description_);
-  out.PutFields(waiting_times_);
   return WriteRest(
-      SnapshotHead::kIntakeNumber, out,
+      SnapshotHead::kIntakeNumber, waiting_head_,
       [&](FieldWriter& to) { return waiting_copy_->SaveNext(to); }, writer);
 }
 
@@ -307,12 +305,7 @@ absl::Status SnapshotTaker::WriteRest(uint32_t owner, FieldWriter& out,
                                       BlockWriter& writer) {
   auto kind = BlockKind::kRest;
   const auto write = [&](const Pieces& pieces) {
-    for (const FieldWriter::Piece& piece : pieces) {
-      absl::Status status =
-          writer.Write(std::exchange(kind, BlockKind::kMoreRest), owner, piece.bytes());
-      if (!status.ok()) return status;
-    }
-    return absl::OkStatus();
+    return WriteBlocks(pieces, owner, kind, BlockKind::kMoreRest, writer);
   };
   if (absl::Status status = write(out.TakePieces()); !status.ok()) return status;
   for (bool more = true; more;) {

@@ -50,21 +50,22 @@ Description WaitingEvents::Describe() const {
 
 void WaitingEvents::LoadEvents(FieldReader& in, uint32_t version) {
   void* const slot = NewSlots(1);
-  stage_.LoadEvents(in, [&](EngineTime at, uint64_t position, std::string_view fields) {
-    const bool readable = ReadFields(fields, at, version, slot);
-    AnyBatch one = layout_;
-    one.first = slot;
-    if (readable) Write(one.KeyOf(0), one.EventOf(0));
-    Destroy(slot);
-    if (!readable || bytes_.size() > kEventBytesMax) return false;
-    stage_.PutBack({.at = at,
-                    .position = position,
-                    .size = static_cast<uint32_t>(bytes_.size()),
-                    .words = 0,
-                    .is_control = false},
-                   nullptr, bytes_.bytes());
-    return true;
-  });
+  stage_.LoadEvents(in, std::nullopt,
+                    [&](EngineTime at, uint64_t position, std::string_view fields) {
+                      const bool readable = ReadFields(fields, at, version, slot);
+                      AnyBatch one = layout_;
+                      one.first = slot;
+                      if (readable) Write(one.KeyOf(0), one.EventOf(0));
+                      Destroy(slot);
+                      if (!readable || bytes_.size() > kEventBytesMax) return false;
+                      stage_.PutBack({.at = at,
+                                      .position = position,
+                                      .size = static_cast<uint32_t>(bytes_.size()),
+                                      .words = 0,
+                                      .is_control = false},
+                                     nullptr, bytes_.bytes());
+                      return true;
+                    });
   FreeSlots(slot);
 }
 

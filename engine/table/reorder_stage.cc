@@ -154,32 +154,24 @@ void ReorderStage::LoadTimes(FieldReader& in) {
   early_.Load(in);
 }
 
-void ReorderStage::LoadEvents(FieldReader& in, PutLoaded put) {
+void ReorderStage::LoadEvents(FieldReader& in, std::optional<uint64_t> count, PutLoaded put) {
   PLEAT_DCHECK(waiting() == 0);
-  WaitingEntry last{};
-  for (;;) {
+  const auto is_another = [&] {
+    if (count) return (*count)-- > 0;
     const uint8_t more = in.Byte();
-    if (!in.Expect(more <= 1) || more == 0 || !LoadEvent(in, last, put)) return;
-  }
-}
-
-void ReorderStage::LoadEvents(FieldReader& in, uint64_t count, PutLoaded put) {
-  PLEAT_DCHECK(waiting() == 0);
+    return in.Expect(more <= 1) && more == 1;
+  };
   WaitingEntry last{};
-  for (; count > 0 && LoadEvent(in, last, put); --count) {
-  }
-}
-
-// The one behind `last`, which has no event before the first.
-bool ReorderStage::LoadEvent(FieldReader& in, WaitingEntry& last, PutLoaded put) {
-  WaitingEntry entry{};
   std::string text;
-  in(entry.at, entry.position, text);
-  const bool in_turn = waiting() == 0 || last < entry;
-  const bool has_come =
-      Clamp(entry.at) == entry.at && entry.at <= newest_ && entry.position < arrived_;
-  last = entry;
-  return in.Expect(in.ok() && in_turn && has_come && put(entry.at, entry.position, text));
+  while (is_another()) {
+    WaitingEntry entry{};
+    in(entry.at, entry.position, text);
+    const bool in_turn = waiting() == 0 || last < entry;
+    const bool has_come =
+        Clamp(entry.at) == entry.at && entry.at <= newest_ && entry.position < arrived_;
+    if (!in.Expect(in.ok() && in_turn && has_come && put(entry.at, entry.position, text))) return;
+    last = entry;
+  }
 }
 
 void ReorderStage::Clear() noexcept {

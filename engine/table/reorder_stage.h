@@ -128,18 +128,14 @@ class PLEAT_EXPORT ReorderStage {
   void SaveTimes(FieldWriter& out) const;
   // REQUIRES: no event waits.
   void LoadTimes(FieldReader& in);
-  // Reads what WaitingCopy::SaveNext() has written. For each event `put` is called, which puts it back;
-  // it returns false if the text makes no sense.
+  // Reads what WaitingCopy::SaveNext() has written; or `count` events, without a byte before each. For
+  // each event `put` is called, which puts it back, or returns false if the text makes no sense.
   // REQUIRES: LoadTimes() comes before.
   using PutLoaded = absl::FunctionRef<bool(EngineTime at, uint64_t position, std::string& text)>;
-  void LoadEvents(FieldReader& in, PutLoaded put);
-  // The same for so many events, without a byte before each.
-  void LoadEvents(FieldReader& in, uint64_t count, PutLoaded put);
+  void LoadEvents(FieldReader& in, std::optional<uint64_t> count, PutLoaded put);
   void Clear() noexcept;
 
  private:
-  bool LoadEvent(FieldReader& in, WaitingEntry& last, PutLoaded put);
-
   // Events in order, and where the first of them is in the first chunk.
   struct Run {
     EventList events;

@@ -1,5 +1,6 @@
 #include "engine/lines/feed/stored_stage.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,6 +56,15 @@ class LinesBack {
   std::vector<uint32_t> places_;
 };
 
+// Reads `count` lines; or all, with a byte before each.
+void LoadLines(const EventPlan& plan, ReorderStage& stage, std::optional<uint64_t> count,
+               FieldReader& in) {
+  LinesBack lines(plan, stage);
+  stage.LoadEvents(in, count, [&](EngineTime at, uint64_t position, std::string& line) {
+    return lines.Put(at, position, line);
+  });
+}
+
 }  // namespace
 
 std::unique_ptr<ReorderStage> StageFor(const EventSpec& spec) {
@@ -77,15 +87,12 @@ void SaveStage(const ReorderStage* stage, FieldWriter& out) {
   out.PutNumber(0);
 }
 
-// Versions of before had the lines here, behind their number.
+// Earlier versions had the lines here, behind their number.
 void LoadStage(const EventPlan& plan, ReorderStage* stage, FieldReader& in) {
   if (stage == nullptr) return;
   stage->Clear();
   stage->LoadTimes(in);
-  LinesBack lines(plan, *stage);
-  stage->LoadEvents(in, in.Number(), [&](EngineTime at, uint64_t position, std::string& line) {
-    return lines.Put(at, position, line);
-  });
+  LoadLines(plan, *stage, in.Number(), in);
 }
 
 std::unique_ptr<Companion::Rest> BeginWaiting(ReorderStage* stage) {
@@ -95,10 +102,7 @@ std::unique_ptr<Companion::Rest> BeginWaiting(ReorderStage* stage) {
 
 void LoadWaiting(const EventPlan& plan, ReorderStage* stage, FieldReader& in) {
   if (stage == nullptr) return in.Fail();
-  LinesBack lines(plan, *stage);
-  stage->LoadEvents(in, [&](EngineTime at, uint64_t position, std::string& line) {
-    return lines.Put(at, position, line);
-  });
+  LoadLines(plan, *stage, std::nullopt, in);
 }
 
 }  // namespace pleat::inline v0_1
