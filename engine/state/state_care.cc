@@ -7,12 +7,15 @@
 // the partition before it, which is lost as well. A partition that goes on behind a gap has lost at
 // least that; and if the gap was one block, nothing else has.
 //
-// What waits for its turn comes behind the partitions. It is saved if all of it is whole; a gap behind its
-// first block is no partition's.
+// Events that wait for their turn come behind the partitions, in rests. They are saved if all rests are
+// whole; a gap behind the first block of a rest is no partition's.
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include <absl/functional/function_ref.h>
 #include <pleat/state_directory.h>
@@ -49,7 +52,7 @@ struct Gap {
   std::optional<uint32_t> before;  // the partition of the block before it
   std::optional<uint32_t> cut;     // the partition that goes on behind it
   bool of_rest = false;            // it lies behind all partitions
-  bool of_parts = false;           // it lies before what waits
+  bool of_parts = false;           // no block of a rest is in it
 };
 
 // The blocks of one file behind its head.
@@ -369,10 +372,6 @@ absl::StatusOr<SalvageReport> SalvageStateDirectory(std::string_view from, std::
   absl::Status walked = walk.Walk(found.bytes, [](const Block&) { return absl::OkStatus(); });
   if (!walked.ok()) return walked;
   const std::set<int> lost = walk.Lost();
-  if (walk.has_rest() && !walk.is_rest_whole()) {
-    report.damage.push_back(
-        {found.file, found.bytes, "so events that wait for their turn are left out"});
-  }
 
   const absl::StatusOr<std::unique_ptr<StorageDirectory>> copy =
       storage.OpenDirectory(to, IfMissing::kCreate);

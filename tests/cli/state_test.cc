@@ -2,8 +2,10 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -111,6 +113,23 @@ TEST_F(StateCommand, SalvageReportsWhatIsLost) {
   const auto none = Run("salvage " + directory_ + " --out " + (scratch_ / "none"));
   EXPECT_EQ(none.code, 1);
   EXPECT_THAT(none.out, HasSubstr("nothing could be saved"));
+}
+
+TEST_F(StateCommand, SalvageSaysThatLinesThatWaitAreLost) {
+  const std::string input = scratch_ / "log";
+  std::ofstream(input) << "{\"k\":\"a\",\"t\":100}\n{\"k\":\"b\",\"t\":90}\n";
+  const Finished kept = RunToEnd(
+      Pleat("fold --key k --quiet 1m --time t --time-unit s --reorder 1h --at-end keep --state " +
+            directory_ + " --output " + (scratch_ / "out") + " " + input));
+  ASSERT_EQ(kept.code, 0) << kept.err;
+  const std::vector<size_t> blocks = Blocks();
+  Damage("snapshot-1", blocks.at(blocks.size() - 2) + 24);  // the one before the end
+  const auto text = Run("salvage " + directory_ + " --out " + (scratch_ / "copy"));
+  EXPECT_EQ(text.code, 1);
+  EXPECT_THAT(text.out, HasSubstr("lost: all events and lines that waited for their turn"));
+  const auto json = Run("salvage " + directory_ + " --json --out " + (scratch_ / "other"));
+  EXPECT_THAT(json.out, HasSubstr("\"lost\":[],"));
+  EXPECT_THAT(json.out, HasSubstr("\"waiting_lost\":true"));
 }
 
 // As a run that is to go on there says it.
