@@ -47,6 +47,16 @@ struct World {
   RollupCounter counter;
 };
 
+std::string SnapshotOf(Engine& engine, const SnapshotOptions& options = {}) {
+  StringSink sink;
+  EXPECT_TRUE(TakeSnapshot(engine, sink, options).ok());
+  return sink.bytes;
+}
+absl::Status RestoreInto(Engine& engine, std::string_view snapshot) {
+  StringSource source(snapshot);
+  return RestoreSnapshot(engine, source, {});
+}
+
 Visit Ann(int64_t number) { return {.user = "ann", .number = number}; }
 
 // The trap that an intake is for.
@@ -298,13 +308,11 @@ TEST(Intake, ASnapshotOfAnotherBoundIsRefusedByName) {
   World world;
   Intake<Visit> intake(*world.engine, {.reorder = 10s});
   intake.Feed(world.visits);
-  StringSink snapshot;
-  ASSERT_TRUE(TakeSnapshot(*world.engine, snapshot).ok());
+  const std::string snapshot = SnapshotOf(*world.engine);
   World other;
   Intake<Visit> wider(*other.engine, {.reorder = 20s});
   wider.Feed(other.visits);
-  StringSource source(snapshot.bytes);
-  const absl::Status restored = RestoreSnapshot(*other.engine, source, {});
+  const absl::Status restored = RestoreInto(*other.engine, snapshot);
   EXPECT_THAT(std::string(restored.message()), HasSubstr("reorder"));
   EXPECT_THAT(std::string(restored.message()), HasSubstr("intake"));
 }
@@ -314,11 +322,9 @@ TEST(Intake, ASnapshotWithEventsThatWaitTakesAnIntakeToRestore) {
   Intake<Visit> intake(*world.engine, {.reorder = 10s});
   intake.Feed(world.visits);
   ASSERT_TRUE(intake.Push("a", Ann(1), kT0));
-  StringSink snapshot;
-  ASSERT_TRUE(TakeSnapshot(*world.engine, snapshot).ok());
+  const std::string snapshot = SnapshotOf(*world.engine);
   World other;
-  StringSource source(snapshot.bytes);
-  const absl::Status restored = RestoreSnapshot(*other.engine, source, {});
+  const absl::Status restored = RestoreInto(*other.engine, snapshot);
   EXPECT_EQ(restored.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(restored.message()), HasSubstr("open it, with reorder"));
 }
@@ -327,16 +333,14 @@ TEST(Intake, AnEngineWithAnEventThatWaitsCountsAsUsed) {
   World world;
   Intake<Visit> intake(*world.engine, {.reorder = 10s});
   intake.Feed(world.visits);
-  StringSink snapshot;
-  ASSERT_TRUE(TakeSnapshot(*world.engine, snapshot).ok());
+  const std::string snapshot = SnapshotOf(*world.engine);
   ASSERT_TRUE(intake.Push("a", Ann(1), kT0));
-  StringSource source(snapshot.bytes);
-  const absl::Status restored = RestoreSnapshot(*world.engine, source, {});
+  const absl::Status restored = RestoreInto(*world.engine, snapshot);
   EXPECT_THAT(std::string(restored.message()), HasSubstr("used already"));
   EXPECT_EQ(intake.counts().waiting, 1u);
 }
 
-// What waits is the intake's, and not that of the collection that was fed first.
+// Events that wait belong to the intake, and not to the collection that was fed first.
 TEST(Intake, EventsWaitOnWhenACollectionIsClosed) {
   World world;
   Intake<Visit> intake(*world.engine, {.reorder = 10s});
@@ -344,8 +348,7 @@ TEST(Intake, EventsWaitOnWhenACollectionIsClosed) {
   intake.Feed(world.counter, CountOf);
   ASSERT_TRUE(intake.Push("a", Ann(1), kT0));
   world.visits.Close();
-  StringSink snapshot;
-  ASSERT_TRUE(TakeSnapshot(*world.engine, snapshot).ok());
+  const std::string snapshot = SnapshotOf(*world.engine);
   ASSERT_TRUE(intake.TakeWaiting());
   EXPECT_EQ(world.counter.ledger().events, 1u);
 
@@ -353,8 +356,7 @@ TEST(Intake, EventsWaitOnWhenACollectionIsClosed) {
   RollupCounter counter(*engine, "numbers", {.windows = {1s}, .allowed_lateness = 2s});
   Intake<Visit> again(*engine, {.reorder = 10s});
   again.Feed(counter, CountOf);
-  StringSource source(snapshot.bytes);
-  ASSERT_TRUE(RestoreSnapshot(*engine, source, {}).ok());
+  ASSERT_TRUE(RestoreInto(*engine, snapshot).ok());
   ASSERT_TRUE(again.TakeWaiting());
   EXPECT_EQ(counter.ledger().events, 1u);
 }
@@ -366,11 +368,9 @@ TEST(Intake, ASnapshotBehindTheEndOfAnIntakeHasNoneOfItsEvents) {
     intake.Feed(world.visits);
     ASSERT_TRUE(intake.Push("a", Ann(1), kT0));
   }
-  StringSink snapshot;
-  ASSERT_TRUE(TakeSnapshot(*world.engine, snapshot).ok());
+  const std::string snapshot = SnapshotOf(*world.engine);
   World other;
-  StringSource source(snapshot.bytes);
-  EXPECT_TRUE(RestoreSnapshot(*other.engine, source, {}).ok());
+  EXPECT_TRUE(RestoreInto(*other.engine, snapshot).ok());
 }
 
 // Calls `act` whenever something is written.
@@ -404,15 +404,14 @@ TEST(Intake, ASnapshotHasWhatWaitedAtItsCutWhateverComesMeanwhile) {
   };
   ASSERT_TRUE(intake.Push("page", Ann(0), kT0 - 2'000s));  // taken before the cut: there is a book
   push(5'000, 0s);
-  StringSink quiet;
-  ASSERT_TRUE(TakeSnapshot(*world.engine, quiet, {.compress = false}).ok());
-  ASSERT_GT(quiet.bytes.size(), size_t{3} << 20);
+  const std::string quiet = SnapshotOf(*world.engine, {.compress = false});
+  ASSERT_GT(quiet.size(), size_t{3} << 20);
   int calls = 0;
   ActingSink busy([&] { push(500, ++calls * 400s); });
   ASSERT_TRUE(TakeSnapshot(*world.engine, busy, {.compress = false}).ok());
   EXPECT_GT(calls, 5);
   EXPECT_GT(world.visits.ledger().events, 3'000u);
-  EXPECT_TRUE(busy.bytes() == quiet.bytes);
+  EXPECT_TRUE(busy.bytes() == quiet);
 }
 
 // A version ago a visit had no number.
@@ -448,21 +447,20 @@ struct Seen {
 
 TEST(Intake, EventsThatWaitAreReadByTheFieldsOfTheirVersion) {
   const FolderOptions options{.quiet_period = 10s, .max_wait = 60s};
-  StringSink snapshot;
+  std::string snapshot;
   {
     const auto engine = Engine::Open({.axis = Axis::kEvent}).value();
     Folder<OldVisit, Seen> folder(*engine, "seen", options);
     Intake<OldVisit> intake(*engine, {.reorder = 10s});
     intake.Feed(folder);
     ASSERT_TRUE(intake.Push("a", {.user = "ann"}, kT0));
-    ASSERT_TRUE(TakeSnapshot(*engine, snapshot).ok());
+    snapshot = SnapshotOf(*engine);
   }
   const auto engine = Engine::Open({.axis = Axis::kEvent}).value();
   Folder<NewVisit, Seen> folder(*engine, "seen", options);
   Intake<NewVisit> intake(*engine, {.reorder = 10s});
   intake.Feed(folder);
-  StringSource source(snapshot.bytes);
-  const absl::Status restored = RestoreSnapshot(*engine, source, {});
+  const absl::Status restored = RestoreInto(*engine, snapshot);
   ASSERT_TRUE(restored.ok()) << restored;
   ASSERT_TRUE(intake.TakeWaiting());
   folder.CloseAll();
@@ -504,8 +502,7 @@ TEST(Intake, ASnapshotHasAPieceInAllCollectionsOrInNone) {
     Intake<Visit> again(*other.engine, {.reorder = 5s});
     again.Feed(other.visits);
     again.Feed(other.counter, CountOf);
-    StringSource source(bytes);
-    ASSERT_TRUE(RestoreSnapshot(*other.engine, source, {}).ok());
+    ASSERT_TRUE(RestoreInto(*other.engine, bytes).ok());
     const uint64_t position = other.engine->SourcePositionOf(7, 0);
     ASSERT_EQ(other.visits.ledger().events + again.counts().waiting, position);
     ASSERT_EQ(other.counter.ledger().events, other.visits.ledger().events);
