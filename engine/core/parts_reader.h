@@ -1,7 +1,7 @@
 // Reading the parts of a snapshot with few of their blocks in memory. PartsReader reads the blocks
 // behind the head, part by part, and sees that they are in place. PartReader gives the bytes of one
 // part, book by book: those of blocks that were read ahead, and then of others, as they are needed.
-// What is behind the parts (BlockKind::kRest) is read as parts of one book are.
+// A rest, behind the parts (BlockKind::kRest), is read as a part of one book is.
 #pragma once
 
 #include <cstddef>

@@ -25,9 +25,11 @@
 namespace pleat::inline v0_1 {
 
 // A part, which is what a snapshot has of one partition, begins with a block kPart, and its first
-// book with it. Each other book begins with a block kBook; blocks kMore go on with a book. Behind the
-// parts comes what is large beside the books: of each collection, or of the intake, it begins with a
-// block kRest, and blocks kMoreRest go on with it. Their owner is the number of the collection, or 0.
+// book with it. Each other book begins with a block kBook; blocks kMore go on with a book.
+//
+// Behind the parts come the rests: the events and lines that wait for their turn, of a collection or of the
+// intake. A rest begins with a block kRest, and blocks kMoreRest go on with it. Their owner is the number
+// of the collection, or 0 for the intake.
 enum class BlockKind : uint8_t {
   kHead = 'H',
   kPart = 'P',

@@ -175,7 +175,7 @@ TEST_F(StageTest, ACopyOutlivesWhatWasTaken) {
   TakeDue();
 }
 
-// What comes and goes while a copy is read takes no memory for it.
+// Memory of events that come and go while a copy is read is free at once.
 TEST_F(StageTest, ACopyKeepsNoMoreThanWasThere) {
   EventMemory memory;
   EventList list;

@@ -49,9 +49,9 @@ class Companion {
   // if the restoring fails. Bytes that make no sense: in.Fail().
   virtual void Load(FieldReader& in) = 0;
 
-  // --- What takes long to write. By default there is none.
+  // --- A rest that takes long to write. By default there is none.
 
-  // The rest of what is to be stored, as it was when the snapshot was cut.
+  // The rest is as it was when the snapshot was cut.
   class Rest {
    public:
     virtual ~Rest() = default;
