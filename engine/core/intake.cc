@@ -82,21 +82,36 @@ bool IntakeCore::Push(const AnyBatch& batch, std::optional<SourcePosition> posit
       position->offset += replayed;
       rest.RemovePrefix(replayed);
     }
-    while (rest.size > 0) {
-      AnyBatch piece = rest;
-      piece.size = std::min(rest.size, kEventsMax);
-      if (waiting_ == nullptr) {
-        PushInOrder(piece, position);
-      } else {
-        piece.size = PutSome(piece, position);
-      }
-      rest.RemovePrefix(piece.size);
-    }
+    PushPieces(rest, /*is_control=*/false, position);
   });
 }
 
-void IntakeCore::PushInOrder(const AnyBatch& piece, std::optional<SourcePosition>& position) {
-  InOnePiece([&] {
+bool IntakeCore::PushControl(const AnyBatch& event) {
+  PLEAT_DCHECK(event.size == 1);
+  return Calling([&] {
+    events_.Add(1);
+    std::optional<SourcePosition> nowhere;
+    PushPieces(event, /*is_control=*/true, nowhere);
+  });
+}
+
+void IntakeCore::PushPieces(AnyBatch batch, bool is_control,
+                            std::optional<SourcePosition>& position) {
+  while (batch.size > 0) {
+    AnyBatch piece = batch;
+    piece.size = std::min(batch.size, kEventsMax);
+    if (waiting_ == nullptr) {
+      PushInOrder(piece, is_control, position);
+    } else {
+      piece.size = PutSome(piece, is_control, position);
+    }
+    batch.RemovePrefix(piece.size);
+  }
+}
+
+void IntakeCore::PushInOrder(const AnyBatch& piece, bool is_control,
+                             std::optional<SourcePosition>& position) {
+  InOnePieceWithActs([&] {
     Timeline::Carried time(engine_->timeline());
     for (size_t i = 0; i < piece.size; ++i) {
       EngineTime at = piece.AtOf(i);
@@ -106,13 +121,15 @@ void IntakeCore::PushInOrder(const AnyBatch& piece, std::optional<SourcePosition
     }
     Give(piece, time.now());
     if (!engine_->stopped()) MovePositions(position, piece.size);
+    return is_control;
   });
   Answer(piece);
 }
 
 // Puts events into the stage, and takes what is due by then. Returns how many of `piece` were worked on:
 // all, or those up to one that cannot wait.
-size_t IntakeCore::PutSome(const AnyBatch& piece, std::optional<SourcePosition>& position) {
+size_t IntakeCore::PutSome(const AnyBatch& piece, bool is_control,
+                           std::optional<SourcePosition>& position) {
   Stop stop = Stop::kNone;
   size_t put = 0;
   InOnePiece([&] {
@@ -122,14 +139,14 @@ size_t IntakeCore::PutSome(const AnyBatch& piece, std::optional<SourcePosition>&
     }
     waiting_->stage().NoteTime(engine_->timeline().now());
     while (put < piece.size) {
-      stop = PutOne(piece.KeyOf(put), piece.EventOf(put), Clamp(piece.AtOf(put)));
+      stop = PutOne(piece.KeyOf(put), piece.EventOf(put), Clamp(piece.AtOf(put)), is_control);
       if (stop == Stop::kNone || stop == Stop::kOverLimit) ++put;
       if (stop != Stop::kNone) break;
     }
     MovePositions(position, put);
   });
   if (stop == Stop::kEngine) {
-    PushInOrder(piece, position);  // the collections answer kStopped
+    PushInOrder(piece, is_control, position);  // the collections answer kStopped
     return piece.size;
   }
   TakeDue();
@@ -138,24 +155,26 @@ size_t IntakeCore::PutSome(const AnyBatch& piece, std::optional<SourcePosition>&
   AnyBatch one = piece;
   one.RemovePrefix(put);
   one.size = 1;
-  GiveAlone(one, stop, position);
+  GiveAlone(one, is_control, stop, position);
   return put + 1;
 }
 
-IntakeCore::Stop IntakeCore::PutOne(std::string_view key, const void* event, EngineTime at) {
+IntakeCore::Stop IntakeCore::PutOne(std::string_view key, const void* event, EngineTime at,
+                                    bool is_control) {
   ReorderStage& stage = waiting_->stage();
   if (stage.IsTooFarAhead(at)) return Stop::kFuture;
   stage.NoteStamp(at);
   if (at < stage.passed()) return Stop::kMissed;
   if (!stage.HasPlaceFor(at)) return Stop::kNoPlace;
-  waiting_->Put(key, event, at);
+  waiting_->Put(key, event, at, is_control);
   return stage.is_over_limit() ? Stop::kOverLimit : Stop::kNone;
 }
 
 // An event that does not wait: it is beyond the future limit, or has missed its turn. Time has moved on
 // to the watermark.
-void IntakeCore::GiveAlone(const AnyBatch& one, Stop why, std::optional<SourcePosition>& position) {
-  InOnePiece([&] {
+void IntakeCore::GiveAlone(const AnyBatch& one, bool is_control, Stop why,
+                           std::optional<SourcePosition>& position) {
+  InOnePieceWithActs([&] {
     const EngineTime now = engine_->timeline().now();
     beyond_[0] = why == Stop::kFuture;
     times_[0] = now;
@@ -163,6 +182,7 @@ void IntakeCore::GiveAlone(const AnyBatch& one, Stop why, std::optional<SourcePo
     waiting_->stage().CountArrived(1);
     Give(one, times_[0]);
     if (!engine_->stopped()) MovePositions(position, 1);
+    return is_control;
   });
   Answer(one);
 }
@@ -172,7 +192,7 @@ void IntakeCore::GiveAlone(const AnyBatch& one, Stop why, std::optional<SourcePo
 // Time moves on to the watermark behind the events.
 void IntakeCore::TakeDue() {
   ReorderStage& stage = waiting_->stage();
-  while (GiveWaiting([&] { return stage.TakeDue(); }) > 0) {
+  while (GiveWaiting([&](Controls controls) { return stage.TakeDue(controls); }) > 0) {
   }
   InOnePiece([&] {
     if (!engine_->stopped()) engine_->timeline().Raise(stage.watermark());
@@ -181,29 +201,34 @@ void IntakeCore::TakeDue() {
 
 void IntakeCore::TakeOverLimit() {
   ReorderStage& stage = waiting_->stage();
-  while (GiveWaiting([&] { return stage.TakeOverLimit(); }) > 0) {
+  while (GiveWaiting([&](Controls controls) { return stage.TakeOverLimit(controls); }) > 0) {
   }
 }
 
-// Gives the collections up to kEventsMax events that `next` takes from the stage. Returns how many.
+// Gives the collections up to kEventsMax events that `next` takes from the stage, or one control event.
+// Returns how many.
 template <class Next>
 size_t IntakeCore::GiveWaiting(const Next& next) {
   AnyBatch piece = waiting_->layout();
   piece.first = slots_;
   piece.size = 0;
-  InOnePiece([&] {
-    if (engine_->stopped()) return;  // they stay
+  bool is_control = false;
+  InOnePieceWithActs([&] {
+    if (engine_->stopped()) return false;  // they stay
     EngineTime now = engine_->timeline().now();
     while (piece.size < kEventsMax) {
-      const WaitingEvent* const event = next();
+      const WaitingEvent* const event = next(piece.size == 0 ? Controls::kTaken : Controls::kLeft);
       if (event == nullptr) break;
       waiting_->Read(*event, Slot(piece.size));
       now = std::max(now, event->at);
       times_[piece.size] = now;
       beyond_[piece.size] = false;
       ++piece.size;
+      is_control = event->is_control;
+      if (is_control) break;
     }
     if (piece.size > 0) Give(piece, now);
+    return is_control;
   });
   if (piece.size == 0) return 0;
   Answer(piece);
@@ -236,12 +261,8 @@ void IntakeCore::Give(const AnyBatch& piece, EngineTime now) {
 
 void IntakeCore::Answer(const AnyBatch& piece) {
   for (const auto& each : fed_) {
-    if (!each->target->wants_answers()) continue;
-    for (size_t i = 0; i < each->size; ++i) {
-      AnyBatch one = piece;
-      one.RemovePrefix(each->places[i]);
-      each->target->Answer(one.first, each->outcomes[i]);
-    }
+    each->target->Answer(piece, std::span(each->places).first(each->size),
+                         std::span(each->outcomes).first(each->size));
   }
 }
 
@@ -282,6 +303,7 @@ namespace {
 
 absl::Status Check(const IntakeOptions& options, const StateOps& ops, const Timeline& timeline) {
   if (options.reorder < Duration{0}) return OutOfRange("reorder", "zero or more");
+  if (options.future_limit < Duration{0}) return OutOfRange("future_limit", "zero or more");
   if (options.reorder == Duration{0}) return absl::OkStatus();
   if (timeline.axis() == Axis::kArrival) return OutOfRange("reorder", "zero on arrival time");
   if (timeline.watermark_delay() > Duration{0}) {
@@ -297,7 +319,8 @@ absl::Status Check(const IntakeOptions& options, const StateOps& ops, const Time
 }  // namespace
 
 absl::StatusOr<AnyIntake> AnyIntake::Open(Engine& engine, const IntakeOptions& options,
-                                          const AnyBatch& layout, const StateOps& ops) {
+                                          const AnyBatch& layout, const StateOps& ops,
+                                          std::shared_ptr<void> context_owner) {
   if (Call::WouldBeNested()) {
     return absl::FailedPreconditionError("Open() from inside another call");
   }
@@ -307,7 +330,9 @@ absl::StatusOr<AnyIntake> AnyIntake::Open(Engine& engine, const IntakeOptions& o
   if (core->closed()) return absl::FailedPreconditionError("the engine is gone");
   std::shared_ptr<WaitingEvents> waiting;
   if (options.reorder > Duration{0}) {
-    waiting = std::make_shared<WaitingEvents>(options, timeline.future_limit(), layout, ops);
+    const Duration future_limit = std::min(options.future_limit, timeline.future_limit());
+    waiting = std::make_shared<WaitingEvents>(options, future_limit, layout, ops,
+                                              std::move(context_owner));
   }
   if (!core->BeginIntake(waiting)) return absl::AlreadyExistsError("the engine has an intake");
   return AnyIntake(std::make_unique<IntakeCore>(core, std::move(waiting)));
@@ -325,6 +350,8 @@ AnyIntake::~AnyIntake() = default;
 bool AnyIntake::Push(const AnyBatch& batch, std::optional<SourcePosition> position) noexcept {
   return core_->Push(batch, position);
 }
+bool AnyIntake::WouldBeNested() noexcept { return Call::WouldBeNested(); }
+bool AnyIntake::PushControl(const AnyBatch& event) noexcept { return core_->PushControl(event); }
 bool AnyIntake::Advance(EngineTime now) noexcept { return core_->Advance(now); }
 bool AnyIntake::TakeWaiting() noexcept { return core_->TakeWaiting(); }
 std::optional<EngineTime> AnyIntake::next_waiting() const noexcept { return core_->next_waiting(); }

@@ -49,6 +49,7 @@ class IntakeCore {
   void Feed(const std::shared_ptr<EngineCore>& engine, std::shared_ptr<Collection> collection,
             TakePiece take, std::unique_ptr<IntakeTarget> target);
   bool Push(const AnyBatch& batch, std::optional<SourcePosition> position);
+  bool PushControl(const AnyBatch& event);
   bool Advance(EngineTime now);
   bool TakeWaiting();
   std::optional<EngineTime> next_waiting() const {
@@ -58,6 +59,7 @@ class IntakeCore {
 
  private:
   static constexpr size_t kEventsMax = BatchPlan::kEventsMax;
+  using Controls = ReorderStage::Controls;
 
   // A collection, and the events of the piece that it takes.
   struct Fed {
@@ -82,20 +84,35 @@ class IntakeCore {
   }
   // A piece of work that a snapshot has as a whole, or not at all.
   template <class Work>
-  auto InOnePiece(const Work& work) {
+  void InOnePiece(const Work& work) {
     const Gate::Pass pass(engine_->gate());
+    const Call call;
+    work();
+  }
+  // The same for work that gives the collections a piece, and returns whether that is a control event,
+  // which they act on.
+  template <class Work>
+  void InOnePieceWithActs(const Work& work) {
+    const Gate::Pass pass(engine_->gate());
+    if (!MadeAsCall(work)) return;
+    for (const auto& each : fed_) each->target->Act(beyond_[0]);
+  }
+  template <class Work>
+  static bool MadeAsCall(const Work& work) {
     const Call call;
     return work();
   }
 
   void CheckPositions(uint64_t source);
   size_t CountReplayed(const AnyBatch& batch, const SourcePosition& position) const;
+  void PushPieces(AnyBatch batch, bool is_control, std::optional<SourcePosition>& position);
   void MovePositions(std::optional<SourcePosition>& position, size_t events);
 
-  void PushInOrder(const AnyBatch& piece, std::optional<SourcePosition>& position);
-  size_t PutSome(const AnyBatch& piece, std::optional<SourcePosition>& position);
-  Stop PutOne(std::string_view key, const void* event, EngineTime at);
-  void GiveAlone(const AnyBatch& one, Stop why, std::optional<SourcePosition>& position);
+  void PushInOrder(const AnyBatch& piece, bool is_control, std::optional<SourcePosition>& position);
+  size_t PutSome(const AnyBatch& piece, bool is_control, std::optional<SourcePosition>& position);
+  Stop PutOne(std::string_view key, const void* event, EngineTime at, bool is_control);
+  void GiveAlone(const AnyBatch& one, bool is_control, Stop why,
+                 std::optional<SourcePosition>& position);
   void TakeDue();
   void TakeOverLimit();
   template <class Next>

@@ -16,14 +16,14 @@ void WaitingEvents::Write(std::string_view key, const void* event) {
   ops_.save(ops_.context, event, bytes_);
 }
 
-void WaitingEvents::Put(std::string_view key, const void* event, EngineTime at) {
+void WaitingEvents::Put(std::string_view key, const void* event, EngineTime at, bool is_control) {
   Write(key, event);
   PLEAT_CHECK(bytes_.size() <= kEventBytesMax);
   stage_.Put({.at = at,
               .position = stage_.CountArrived(1),
               .size = static_cast<uint32_t>(bytes_.size()),
               .words = 0,
-              .is_control = false},
+              .is_control = is_control},
              nullptr, bytes_.bytes());
 }
 
@@ -50,22 +50,21 @@ Description WaitingEvents::Describe() const {
 
 void WaitingEvents::LoadEvents(FieldReader& in, uint32_t version) {
   void* const slot = NewSlots(1);
-  stage_.LoadEvents(in, std::nullopt,
-                    [&](EngineTime at, uint64_t position, std::string_view fields) {
-                      const bool readable = ReadFields(fields, at, version, slot);
-                      AnyBatch one = layout_;
-                      one.first = slot;
-                      if (readable) Write(one.KeyOf(0), one.EventOf(0));
-                      Destroy(slot);
-                      if (!readable || bytes_.size() > kEventBytesMax) return false;
-                      stage_.PutBack({.at = at,
-                                      .position = position,
-                                      .size = static_cast<uint32_t>(bytes_.size()),
-                                      .words = 0,
-                                      .is_control = false},
-                                     nullptr, bytes_.bytes());
-                      return true;
-                    });
+  stage_.LoadEvents(in, std::nullopt, [&](const LoadedEvent& loaded, std::string_view fields) {
+    const bool readable = ReadFields(fields, loaded.at, version, slot);
+    AnyBatch one = layout_;
+    one.first = slot;
+    if (readable) Write(one.KeyOf(0), one.EventOf(0));
+    Destroy(slot);
+    if (!readable || bytes_.size() > kEventBytesMax) return false;
+    stage_.PutBack({.at = loaded.at,
+                    .position = loaded.position,
+                    .size = static_cast<uint32_t>(bytes_.size()),
+                    .words = 0,
+                    .is_control = loaded.is_control},
+                   nullptr, bytes_.bytes());
+    return true;
+  });
   FreeSlots(slot);
 }
 

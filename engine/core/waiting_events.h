@@ -4,8 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include <pleat/stored.h>
 #include <pleat/time.h>
@@ -21,10 +24,11 @@ namespace pleat::inline v0_1 {
 class WaitingEvents {
  public:
   WaitingEvents(const IntakeOptions& options, Duration future_limit, const AnyBatch& layout,
-                const StateOps& ops)
+                const StateOps& ops, std::shared_ptr<void> context_owner)
       : reorder_(options.reorder),
         layout_(layout),
         ops_(ops),
+        context_owner_(std::move(context_owner)),
         stage_(options.reorder, future_limit, options.max_waiting_bytes) {}
 
   ReorderStage& stage() noexcept { return stage_; }
@@ -39,7 +43,7 @@ class WaitingEvents {
   }
 
   // Puts an event into the stage, which has a place for it.
-  void Put(std::string_view key, const void* event, EngineTime at);
+  void Put(std::string_view key, const void* event, EngineTime at, bool is_control);
   // Makes the keyed event in raw memory. Its key is the stage's.
   void Read(const WaitingEvent& event, void* keyed);
   void Destroy(void* keyed) noexcept { ops_.destroy(ops_.context, EventIn(keyed)); }
@@ -69,6 +73,7 @@ class WaitingEvents {
   const Duration reorder_;
   const AnyBatch layout_;
   const StateOps ops_;
+  const std::shared_ptr<void> context_owner_;
   ReorderStage stage_;
   FieldWriter bytes_;  // of the event that is put
 };

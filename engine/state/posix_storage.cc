@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <utility>
 
-#include <pleat/storage.h>
+#include <pleat/untyped/storage.h>
 
 #include "engine/state/storage_error.h"
 

@@ -11,7 +11,7 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <pleat/snapshot.h>
-#include <pleat/storage.h>
+#include <pleat/untyped/storage.h>
 
 namespace pleat::inline v0_1 {
 

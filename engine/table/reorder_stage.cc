@@ -72,8 +72,8 @@ inline const WaitingEvent* ReorderStage::RunFront() noexcept {
   return events.first == nullptr ? nullptr : &events.first->At(run_.offset);
 }
 
-// The next event, if its stamp is not behind `limit`; else null.
-const WaitingEvent* ReorderStage::TakeUpTo(EngineTime limit) {
+// The next event, if its stamp is not behind `limit` and it may be taken; else null.
+const WaitingEvent* ReorderStage::TakeUpTo(EngineTime limit, Controls controls) {
   enum class From : uint8_t { kRun, kHeap, kCalendar };
   From from = From::kRun;
   WaitingEntry first{.at = kNever, .position = 0, .event = nullptr};
@@ -89,6 +89,7 @@ const WaitingEvent* ReorderStage::TakeUpTo(EngineTime limit) {
     from = From::kCalendar;
   }
   if (first.at > limit) return nullptr;
+  if (controls == Controls::kLeft && first.event->is_control) return nullptr;
   switch (from) {
     case From::kRun: run_.offset += first.event->bytes(); break;
     case From::kHeap:
@@ -103,11 +104,14 @@ const WaitingEvent* ReorderStage::TakeUpTo(EngineTime limit) {
   return first.event;
 }
 
-const WaitingEvent* ReorderStage::TakeDue() { return TakeUpTo(watermark_); }
+const WaitingEvent* ReorderStage::TakeDue(Controls controls) {
+  return TakeUpTo(watermark_, controls);
+}
 
-const WaitingEvent* ReorderStage::TakeOverLimit() {
+const WaitingEvent* ReorderStage::TakeOverLimit(Controls controls) {
   if (!is_over_limit()) return nullptr;
-  const WaitingEvent* const event = TakeUpTo(kEndOfTime);
+  const WaitingEvent* const event = TakeUpTo(kEndOfTime, controls);
+  if (event == nullptr) return nullptr;
   if (event->at > watermark_) early_.Add(1);
   taken_early_ = std::max(taken_early_, event->at);
   return event;
@@ -156,10 +160,11 @@ void ReorderStage::LoadTimes(FieldReader& in) {
 
 void ReorderStage::LoadEvents(FieldReader& in, std::optional<uint64_t> count, PutLoaded put) {
   PLEAT_DCHECK(waiting() == 0);
+  uint8_t mark = WaitingCopy::kEvent;
   const auto is_another = [&] {
     if (count) return (*count)-- > 0;
-    const uint8_t more = in.Byte();
-    return in.Expect(more <= 1) && more == 1;
+    mark = in.Byte();
+    return in.Expect(mark <= WaitingCopy::kControlEvent) && mark != WaitingCopy::kEnd;
   };
   WaitingEntry last{};
   std::string text;
@@ -169,7 +174,10 @@ void ReorderStage::LoadEvents(FieldReader& in, std::optional<uint64_t> count, Pu
     const bool in_turn = waiting() == 0 || last < entry;
     const bool has_come =
         Clamp(entry.at) == entry.at && entry.at <= newest_ && entry.position < arrived_;
-    if (!in.Expect(in.ok() && in_turn && has_come && put(entry.at, entry.position, text))) return;
+    const LoadedEvent event{.at = entry.at,
+                            .position = entry.position,
+                            .is_control = mark == WaitingCopy::kControlEvent};
+    if (!in.Expect(in.ok() && in_turn && has_come && put(event, text))) return;
     last = entry;
   }
 }

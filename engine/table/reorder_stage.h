@@ -45,6 +45,14 @@
 
 namespace pleat::inline v0_1 {
 
+// An event that a snapshot had. Of lines in snapshots of earlier versions `is_control` is not known, and
+// false.
+struct LoadedEvent {
+  EngineTime at;
+  uint64_t position;
+  bool is_control;
+};
+
 class PLEAT_EXPORT ReorderStage {
  public:
   // `bound` is D. Events that wait take at most `max_bytes`; see BytesOf().
@@ -103,12 +111,14 @@ class PLEAT_EXPORT ReorderStage {
 
   // --- Events out
 
+  // Whether a control event is taken when its turn has come.
+  enum class Controls : uint8_t { kTaken, kLeft };
   // The next event, if it is due; else null. It is gone from the stage, and stays valid until
   // FreeTaken().
-  const WaitingEvent* TakeDue();
+  const WaitingEvent* TakeDue(Controls controls = Controls::kTaken);
   bool is_over_limit() const noexcept { return bytes_ > max_bytes_; }
   // The next event, due or not, if the stage is over its bytes; else null.
-  const WaitingEvent* TakeOverLimit();
+  const WaitingEvent* TakeOverLimit(Controls controls = Controls::kTaken);
   void FreeTaken();
 
   // The smallest stamp that waits. Complexity: O(events of a piece of the calendar).
@@ -131,7 +141,7 @@ class PLEAT_EXPORT ReorderStage {
   // Reads what WaitingCopy::SaveNext() has written; or `count` events, without a byte before each. For
   // each event `put` is called, which puts it back, or returns false if the text makes no sense.
   // REQUIRES: LoadTimes() comes before.
-  using PutLoaded = absl::FunctionRef<bool(EngineTime at, uint64_t position, std::string& text)>;
+  using PutLoaded = absl::FunctionRef<bool(const LoadedEvent& event, std::string& text)>;
   void LoadEvents(FieldReader& in, std::optional<uint64_t> count, PutLoaded put);
   void Clear() noexcept;
 
@@ -151,7 +161,7 @@ class PLEAT_EXPORT ReorderStage {
   void CountPut(const WaitingEvent& event, std::string_view text);
   void PutInHeap(const WaitingEvent& event, const uint32_t* words, std::string_view text);
   const WaitingEvent* RunFront() noexcept;
-  const WaitingEvent* TakeUpTo(EngineTime limit);
+  const WaitingEvent* TakeUpTo(EngineTime limit, Controls controls);
 
   const Duration bound_;
   const Duration future_limit_;

@@ -52,12 +52,12 @@ const WaitingEvent* WaitingCopy::Next() {
   return first->event;
 }
 
-// Each event comes behind a byte 1: stamp, position and text. Behind the last one comes a byte 0.
+// Each event comes behind a mark: stamp, position and text. Behind the last one comes kEnd.
 bool WaitingCopy::SaveNext(FieldWriter& out) {
   constexpr size_t kBytesAtOnce = size_t{64} << 10;
   for (size_t written = 0; written < kBytesAtOnce;) {
     const WaitingEvent* const event = Next();
-    out.PutByte(event == nullptr ? 0 : 1);
+    out.PutByte(event == nullptr ? kEnd : event->is_control ? kControlEvent : kEvent);
     if (event == nullptr) return false;
     out(event->at, event->position);
     out.PutBytes(event->text());

@@ -38,8 +38,11 @@ class PLEAT_EXPORT WaitingCopy {
   // Complexity: O(log(events of a piece of the calendar)).
   const WaitingEvent* Next();
 
-  // Writes further events, for snapshots: some 64 KiB. False: that was all.
+  // Writes further events, for snapshots: some 64 KiB, each behind a mark. False: that was all.
   bool SaveNext(FieldWriter& out);
+  static constexpr uint8_t kEnd = 0;
+  static constexpr uint8_t kEvent = 1;  // earlier versions: also a control event
+  static constexpr uint8_t kControlEvent = 2;
 
  private:
   // The events that a list had, of which the last chunk may grow meanwhile.

@@ -46,20 +46,19 @@ enum class DrainState : uint8_t {
   kClosed,    // a collection was closed, or the engine is gone, before it was drained
 };
 
-// Counts of a collection, and its name.
-struct LeftInCollection {
-  std::string collection;
-  Sizes sizes;
-};
-
 // What is left. `sizes` of a rollup counter count its windows; rollup.h has sizes of its own.
 struct Drained {
+  struct InCollection {
+    std::string collection;
+    Sizes sizes;
+  };
+
   DrainState state = DrainState::kWaiting;
 
   // In all collections that are drained, and in each one that has anything but bytes left: open
   // groups, emissions that were not popped or acked, dead letters (ScanDeadLetters() shows those).
   Sizes left;
-  std::vector<LeftInCollection> collections;
+  std::vector<InCollection> collections;
 };
 
 // Thread safety: one call at a time; the collections are used as ever meanwhile.

@@ -163,6 +163,11 @@ class PLEAT_EXPORT JsonFolder {
   // limit. Errors: as Validate(), and as AnyFolder::Open().
   static absl::StatusOr<std::unique_ptr<JsonFolder>> Open(Engine& engine, std::string_view name,
                                                           const FoldSpec& spec);
+  // The same for a collection of the intake's engine that gets its lines by the intake
+  // (json_intake.h). Errors: also kInvalidArgument, naming the option, where the spec does not
+  // agree with that of the intake; kFailedPrecondition if the intake has had a line.
+  static absl::StatusOr<std::unique_ptr<JsonFolder>> Open(JsonIntake& intake, std::string_view name,
+                                                          const FoldSpec& spec);
   ~JsonFolder();
   JsonFolder(const JsonFolder&) = delete;
   JsonFolder& operator=(const JsonFolder&) = delete;
@@ -244,8 +249,8 @@ class PLEAT_EXPORT JsonFolder {
 
  private:
   class Impl;
-  explicit JsonFolder(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit JsonFolder(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace pleat::inline v0_1

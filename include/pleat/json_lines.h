@@ -313,6 +313,7 @@ using OnUnusualLine = absl::FunctionRef<bool(const UnusualLine&)>;
 inline bool PassUnusualLine(const UnusualLine&) { return true; }
 
 struct EventPlan;
+class JsonIntake;
 class ReadLines;
 
 // Lines that were read but not folded yet. Reading is most of the work and needs no lock and no

@@ -101,6 +101,12 @@ class PLEAT_EXPORT JsonLiveSet {
   // limit. Errors: as Validate(), and as AnyLiveSet::Open().
   static absl::StatusOr<std::unique_ptr<JsonLiveSet>> Open(Engine& engine, std::string_view name,
                                                            const LiveSetSpec& spec);
+  // The same for a collection of the intake's engine that gets its lines by the intake
+  // (json_intake.h). Errors: also kInvalidArgument, naming the option, where the spec does not
+  // agree with that of the intake; kFailedPrecondition if the intake has had a line.
+  static absl::StatusOr<std::unique_ptr<JsonLiveSet>> Open(JsonIntake& intake,
+                                                           std::string_view name,
+                                                           const LiveSetSpec& spec);
   ~JsonLiveSet();
   JsonLiveSet(const JsonLiveSet&) = delete;
   JsonLiveSet& operator=(const JsonLiveSet&) = delete;
@@ -159,8 +165,8 @@ class PLEAT_EXPORT JsonLiveSet {
 
  private:
   class Impl;
-  explicit JsonLiveSet(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit JsonLiveSet(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace pleat::inline v0_1

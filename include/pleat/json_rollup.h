@@ -80,6 +80,11 @@ class PLEAT_EXPORT JsonRollup {
   // limit. Errors: as Validate(), and as RollupCounter::Open().
   static absl::StatusOr<std::unique_ptr<JsonRollup>> Open(Engine& engine, std::string_view name,
                                                           const RollupSpec& spec);
+  // The same for a collection of the intake's engine that gets its lines by the intake
+  // (json_intake.h). Errors: also kInvalidArgument, naming the option, where the spec does not
+  // agree with that of the intake; kFailedPrecondition if the intake has had a line.
+  static absl::StatusOr<std::unique_ptr<JsonRollup>> Open(JsonIntake& intake, std::string_view name,
+                                                          const RollupSpec& spec);
   ~JsonRollup();
   JsonRollup(const JsonRollup&) = delete;
   JsonRollup& operator=(const JsonRollup&) = delete;
@@ -134,8 +139,8 @@ class PLEAT_EXPORT JsonRollup {
 
  private:
   class Impl;
-  explicit JsonRollup(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit JsonRollup(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace pleat::inline v0_1

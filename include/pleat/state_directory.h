@@ -42,7 +42,7 @@
 #include <pleat/detail/export.h>
 #include <pleat/engine.h>
 #include <pleat/snapshot.h>
-#include <pleat/storage.h>
+#include <pleat/untyped/storage.h>
 
 namespace pleat::inline v0_1 {
 

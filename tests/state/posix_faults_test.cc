@@ -11,7 +11,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <pleat/storage.h>
+#include <pleat/untyped/storage.h>
 
 #include "tests/state/failing_system.h"
 #include "tests/support/storage_files.h"

@@ -13,7 +13,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <pleat/storage.h>
+#include <pleat/untyped/storage.h>
 
 #include "tests/support/storage_files.h"
 #include "tests/support/subprocess.h"

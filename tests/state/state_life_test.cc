@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <pleat/storage.h>
+#include <pleat/untyped/storage.h>
 
 #include "tests/state/failing_system.h"
 #include "tests/state/troubled_life.h"

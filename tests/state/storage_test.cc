@@ -1,6 +1,6 @@
 // What a Storage does, on the files of the system and on those in memory alike. What only the
 // system has (modes, links, processes) is in posix_storage_test.cc.
-#include <pleat/storage.h>
+#include <pleat/untyped/storage.h>
 
 #include <unistd.h>
 

@@ -38,7 +38,6 @@ const Names kPlainHeaders = {"pleat/detail/export.h",
                              "pleat/rollup_values.h",
                              "pleat/snapshot.h",
                              "pleat/stats.h",
-                             "pleat/storage.h",
                              "pleat/stored.h",
                              "pleat/time.h",
                              "pleat/trace.h"};

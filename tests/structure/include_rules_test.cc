@@ -19,7 +19,7 @@ TEST(IncludeRules, FolderSeesItselfAndWhatIsLeftOfIt) {
   EXPECT_THAT(Examine("engine/core/a.cc", "#include \"engine/state/a.h\"\n"), IsEmpty());
   EXPECT_THAT(Examine("engine/state/a.cc",
                       "#include \"engine/base/check.h\"\n"
-                      "#include <pleat/storage.h>\n#include <fcntl.h>\n"),
+                      "#include <pleat/untyped/storage.h>\n#include <fcntl.h>\n"),
               IsEmpty());
 }
 

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include <absl/functional/function_ref.h>
-#include <pleat/storage.h>
+#include <pleat/untyped/storage.h>
 
 #include "tests/support/choices.h"
 #include "tests/support/faulty_disk.h"

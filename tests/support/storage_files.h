@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <pleat/storage.h>
+#include <pleat/untyped/storage.h>
 
 namespace pleat::inline v0_1 {
 

@@ -19,6 +19,7 @@
 #include "engine/lines/feed/fold_plan.h"
 #include "engine/lines/feed/line_companion.h"
 #include "engine/lines/feed/line_feed.h"
+#include "engine/lines/feed/line_intake.h"
 #include "engine/lines/feed/taken_emissions.h"
 #include "engine/lines/spec/spec_check.h"
 
@@ -29,6 +30,16 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
  public:
   using Outcome = FoldOutcome;
   static constexpr auto kOutcome = &LineResult::fold;
+
+  // See OpenAlone() and OpenFed().
+  static absl::StatusOr<std::shared_ptr<Impl>> Open(Engine& engine, std::string_view name,
+                                                    const FoldSpec& spec,
+                                                    Companion::NamedTexts stored_options,
+                                                    std::unique_ptr<AnyIntake> intake);
+  // Most options of the spec need no place in a companion: they are part of the states' shape.
+  static Companion::NamedTexts StoredOptionsOf(const FoldSpec& spec) {
+    return OptionsNamed(OptionsOf(spec), {"reorder"});
+  }
 
   // The engine owns `plan`, as it owns the groups that are left in the collection.
   Impl(Engine& engine, const AnyFolder& folder, FoldPlan& plan, const FoldSpec& spec,
@@ -44,6 +55,7 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
 
   LineFeed<FoldOutcome>& feed() noexcept { return feed_; }
   AnyFolder& folder() noexcept { return folder_; }
+  const AnyFolder& collection() const noexcept { return folder_; }
   std::optional<MergeMismatch> mismatch() const { return plan_.Mismatch(); }
   uint64_t saturated() const noexcept { return saturated_.load(std::memory_order_relaxed); }
 
@@ -51,6 +63,9 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
   size_t BatchSize(const EventBatch& events, size_t first, size_t end, int64_t line) const noexcept;
   size_t Add(const EventBatch& events, size_t first, size_t end,
              std::span<FoldOutcome> outcomes) noexcept;
+  static AnyBatch EventsOf(const EventBatch& events, size_t first, size_t end) noexcept {
+    return AnyBatch::Of<LineEvent>(std::span(events.events).subspan(first, end - first));
+  }
   bool Obey(const ControlEvent& control, EngineTime at, int64_t line) noexcept;
   static EngineTime NextHalt() noexcept { return kNever; }
   void MoveTime(EngineTime now, int64_t /*line*/) {
@@ -100,8 +115,7 @@ size_t JsonFolder::Impl::BatchSize(const EventBatch& /*events*/, size_t first, s
 
 size_t JsonFolder::Impl::Add(const EventBatch& events, size_t first, size_t end,
                              std::span<FoldOutcome> outcomes) noexcept {
-  const std::span batch = std::span(events.events).subspan(first, end - first);
-  const FoldCounts counts = folder_.FoldBatch(AnyBatch::Of<LineEvent>(batch), outcomes);
+  const FoldCounts counts = folder_.FoldBatch(EventsOf(events, first, end), outcomes);
   return counts[FoldOutcome::kOpened] + counts[FoldOutcome::kFolded];
 }
 
@@ -166,8 +180,7 @@ void JsonFolder::Impl::Scan(absl::FunctionRef<void(std::string_view lines)> writ
 
 namespace {
 
-// Stores the plan's keys, counts and waiting lines with the folder. Most options of the spec need no
-// place here: they are part of the states' shape.
+// Stores the plan's keys, counts and waiting lines with the folder.
 class PlanCompanion final : public Companion {
  public:
   PlanCompanion(std::shared_ptr<FoldPlan> plan, NamedTexts options)
@@ -187,23 +200,33 @@ class PlanCompanion final : public Companion {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<JsonFolder>> JsonFolder::Open(Engine& engine, std::string_view name,
-                                                             const FoldSpec& spec) {
-  if (absl::Status status = Validate(spec); !status.ok()) return status;
-  absl::StatusOr<std::unique_ptr<AnyIntake>> intake = TakeIntake(engine, spec.event);
-  if (!intake.ok()) return intake.status();
+absl::StatusOr<std::shared_ptr<JsonFolder::Impl>> JsonFolder::Impl::Open(
+    Engine& engine, std::string_view name, const FoldSpec& spec,
+    Companion::NamedTexts stored_options, std::unique_ptr<AnyIntake> intake) {
   const auto plan = std::make_shared<FoldPlan>(spec);
   absl::StatusOr<AnyFolder> folder =
       AnyFolder::Open(engine, name, FolderOptionsOf(spec), plan->ops(), plan);
   if (!folder.ok()) return folder.status();
-  const auto companion =
-      std::make_shared<PlanCompanion>(plan, OptionsNamed(OptionsOf(spec), {"reorder"}));
+  const auto companion = std::make_shared<PlanCompanion>(plan, std::move(stored_options));
   if (absl::Status kept = SetCompanion(engine, name, companion); !kept.ok()) return kept;
-  return std::unique_ptr<JsonFolder>(
-      new JsonFolder(std::make_unique<Impl>(engine, *folder, *plan, spec, *std::move(intake))));
+  return std::make_shared<Impl>(engine, *folder, *plan, spec, std::move(intake));
 }
 
-JsonFolder::JsonFolder(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+absl::StatusOr<std::unique_ptr<JsonFolder>> JsonFolder::Open(Engine& engine, std::string_view name,
+                                                             const FoldSpec& spec) {
+  absl::StatusOr<std::shared_ptr<Impl>> impl = OpenAlone<Impl>(engine, name, spec);
+  if (!impl.ok()) return impl.status();
+  return std::unique_ptr<JsonFolder>(new JsonFolder(*std::move(impl)));
+}
+absl::StatusOr<std::unique_ptr<JsonFolder>> JsonFolder::Open(JsonIntake& intake,
+                                                             std::string_view name,
+                                                             const FoldSpec& spec) {
+  absl::StatusOr<std::shared_ptr<Impl>> impl = OpenFed<Impl>(intake, name, spec);
+  if (!impl.ok()) return impl.status();
+  return std::unique_ptr<JsonFolder>(new JsonFolder(*std::move(impl)));
+}
+
+JsonFolder::JsonFolder(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 JsonFolder::~JsonFolder() = default;
 
 LineResult JsonFolder::FoldLine(std::string_view line, EngineTime arrival,

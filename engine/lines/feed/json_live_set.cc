@@ -16,8 +16,10 @@
 #include <pleat/live_set_options.h>
 #include <pleat/untyped/any_live_set.h>
 
+#include "engine/base/check.h"
 #include "engine/lines/feed/line_companion.h"
 #include "engine/lines/feed/line_feed.h"
+#include "engine/lines/feed/line_intake.h"
 #include "engine/lines/feed/live_set_line.h"
 #include "engine/lines/feed/payload_text.h"
 #include "engine/lines/plan/event_plan.h"
@@ -43,14 +45,6 @@ EventPlan PlanOf(const LiveSetSpec& spec) {
   return plan;
 }
 
-// The spec's options that have a part in the results, but for those of the engine and the live set,
-// which look after themselves.
-Companion::NamedTexts StoredOptionsOf(const LiveSetSpec& spec) {
-  return OptionsNamed(OptionsOf(spec),
-                      {"key", "member", "ttl-path", "payload", "version", "remove-when", "time",
-                       "time-unit", "reorder", "where", "from", "to"});
-}
-
 struct CountedSeries {
   std::string name;
   size_t count;
@@ -62,6 +56,19 @@ class [[gnu::visibility("hidden")]] JsonLiveSet::Impl {
  public:
   using Outcome = LiveSetOutcome;
   static constexpr auto kOutcome = &LineResult::live_set;
+
+  // See OpenAlone() and OpenFed().
+  static absl::StatusOr<std::shared_ptr<Impl>> Open(Engine& engine, std::string_view name,
+                                                    const LiveSetSpec& spec,
+                                                    Companion::NamedTexts stored_options,
+                                                    std::unique_ptr<AnyIntake> intake);
+  // The spec's options that have a part in the results, but for those of the engine and the live set,
+  // which look after themselves.
+  static Companion::NamedTexts StoredOptionsOf(const LiveSetSpec& spec) {
+    return OptionsNamed(OptionsOf(spec),
+                        {"key", "member", "ttl-path", "payload", "version", "remove-when", "time",
+                         "time-unit", "reorder", "where", "from", "to"});
+  }
 
   Impl(Engine& engine, const AnyLiveSet& live_set, const LiveSetSpec& spec,
        std::shared_ptr<LineCompanion> companion, std::unique_ptr<AnyIntake> intake)
@@ -75,13 +82,17 @@ class [[gnu::visibility("hidden")]] JsonLiveSet::Impl {
         feed_(companion_->plan(), companion_->tally(), companion_->stage()) {}
 
   LineFeed<LiveSetOutcome>& feed() noexcept { return feed_; }
-  const AnyLiveSet& live_set() const noexcept { return live_set_; }
-  void SetOnTime(OnTime on_time) { on_time_ = std::move(on_time); }
+  const AnyLiveSet& collection() const noexcept { return live_set_; }
+  void SetOnTime(OnTime on_time) {
+    if (feed_.has_intake()) Fail("SetOnTime() of a live set that a JsonIntake feeds");
+    on_time_ = std::move(on_time);
+  }
 
   // For the feed.
   size_t BatchSize(const EventBatch& events, size_t first, size_t end, int64_t line);
   size_t Add(const EventBatch& events, size_t first, size_t end,
              std::span<LiveSetOutcome> outcomes);
+  AnyBatch EventsOf(const EventBatch& events, size_t first, size_t end);  // until the next call
   bool Obey(const ControlEvent& control, EngineTime at, int64_t line);
   EngineTime NextHalt() const noexcept { return on_time_ ? halt_ : kNever; }
   void MoveTime(EngineTime now, int64_t line);
@@ -137,8 +148,7 @@ size_t JsonLiveSet::Impl::BatchSize(const EventBatch& events, size_t first, size
   return size;
 }
 
-size_t JsonLiveSet::Impl::Add(const EventBatch& events, size_t first, size_t end,
-                              std::span<LiveSetOutcome> outcomes) {
+AnyBatch JsonLiveSet::Impl::EventsOf(const EventBatch& events, size_t first, size_t end) {
   const size_t values = events.values_an_event();
   batch_.clear();
   for (size_t i = first; i < end; ++i) {
@@ -152,7 +162,12 @@ size_t JsonLiveSet::Impl::Add(const EventBatch& events, size_t first, size_t end
       event.event.payload = PayloadText::Of(events.values[i * values].text);
     }
   }
-  const LiveSetCounts counts = live_set_.AddBatch(AnyBatch::Of<MemberEvent>(batch_), outcomes);
+  return AnyBatch::Of<MemberEvent>(batch_);
+}
+
+size_t JsonLiveSet::Impl::Add(const EventBatch& events, size_t first, size_t end,
+                              std::span<LiveSetOutcome> outcomes) {
+  const LiveSetCounts counts = live_set_.AddBatch(EventsOf(events, first, end), outcomes);
   return counts[LiveSetOutcome::kAdded] + counts[LiveSetOutcome::kRefreshed] +
          counts[LiveSetOutcome::kUpdated];
 }
@@ -259,23 +274,34 @@ void JsonLiveSet::Impl::WriteLive(WriteLines write) const {
   lines.HandOn(write);
 }
 
-absl::StatusOr<std::unique_ptr<JsonLiveSet>> JsonLiveSet::Open(Engine& engine,
-                                                               std::string_view name,
-                                                               const LiveSetSpec& spec) {
-  if (absl::Status status = Validate(spec); !status.ok()) return status;
-  absl::StatusOr<std::unique_ptr<AnyIntake>> intake = TakeIntake(engine, spec.event);
-  if (!intake.ok()) return intake.status();
+absl::StatusOr<std::shared_ptr<JsonLiveSet::Impl>> JsonLiveSet::Impl::Open(
+    Engine& engine, std::string_view name, const LiveSetSpec& spec,
+    Companion::NamedTexts stored_options, std::unique_ptr<AnyIntake> intake) {
   const PayloadOps ops = spec.payload.empty() ? PayloadOps{} : PayloadTextOps();
   absl::StatusOr<AnyLiveSet> live_set = AnyLiveSet::Open(engine, name, spec.live_set, ops);
   if (!live_set.ok()) return live_set.status();
-  auto companion =
-      std::make_shared<LineCompanion>(PlanOf(spec), StageFor(spec.event), StoredOptionsOf(spec));
+  auto companion = std::make_shared<LineCompanion>(PlanOf(spec), StageFor(spec.event),
+                                                   std::move(stored_options));
   if (absl::Status kept = SetCompanion(engine, name, companion); !kept.ok()) return kept;
-  return std::unique_ptr<JsonLiveSet>(new JsonLiveSet(
-      std::make_unique<Impl>(engine, *live_set, spec, std::move(companion), *std::move(intake))));
+  return std::make_shared<Impl>(engine, *live_set, spec, std::move(companion), std::move(intake));
 }
 
-JsonLiveSet::JsonLiveSet(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+absl::StatusOr<std::unique_ptr<JsonLiveSet>> JsonLiveSet::Open(Engine& engine,
+                                                               std::string_view name,
+                                                               const LiveSetSpec& spec) {
+  absl::StatusOr<std::shared_ptr<Impl>> impl = OpenAlone<Impl>(engine, name, spec);
+  if (!impl.ok()) return impl.status();
+  return std::unique_ptr<JsonLiveSet>(new JsonLiveSet(*std::move(impl)));
+}
+absl::StatusOr<std::unique_ptr<JsonLiveSet>> JsonLiveSet::Open(JsonIntake& intake,
+                                                               std::string_view name,
+                                                               const LiveSetSpec& spec) {
+  absl::StatusOr<std::shared_ptr<Impl>> impl = OpenFed<Impl>(intake, name, spec);
+  if (!impl.ok()) return impl.status();
+  return std::unique_ptr<JsonLiveSet>(new JsonLiveSet(*std::move(impl)));
+}
+
+JsonLiveSet::JsonLiveSet(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 JsonLiveSet::~JsonLiveSet() = default;
 
 size_t JsonLiveSet::Add(JsonLines& lines, size_t max, EngineTime arrival,
@@ -308,8 +334,8 @@ void JsonLiveSet::WriteCounts(EngineTime at, const CountSpec& counts, WriteLines
 void JsonLiveSet::WriteLive(WriteLines write) const { impl_->WriteLive(write); }
 LineCounts JsonLiveSet::counts() const noexcept { return impl_->feed().counts(); }
 StampCounts JsonLiveSet::stamps() const noexcept { return impl_->feed().stamps(); }
-LiveSetLedger JsonLiveSet::ledger() const noexcept { return impl_->live_set().ledger(); }
-LiveSetSizes JsonLiveSet::sizes() const noexcept { return impl_->live_set().sizes(); }
+LiveSetLedger JsonLiveSet::ledger() const noexcept { return impl_->collection().ledger(); }
+LiveSetSizes JsonLiveSet::sizes() const noexcept { return impl_->collection().sizes(); }
 std::vector<OptionPath> JsonLiveSet::absent_paths() const { return impl_->feed().absent_paths(); }
 const EventPlan& JsonLiveSet::plan() const noexcept { return impl_->feed().plan(); }
 

@@ -22,6 +22,7 @@
 #include "engine/lines/feed/held_windows.h"
 #include "engine/lines/feed/line_companion.h"
 #include "engine/lines/feed/line_feed.h"
+#include "engine/lines/feed/line_intake.h"
 #include "engine/lines/feed/rollup_line.h"
 #include "engine/lines/feed/taken_emissions.h"
 #include "engine/lines/plan/event_plan.h"
@@ -36,17 +37,10 @@ EventPlan PlanOf(const RollupSpec& spec) {
   return plan;
 }
 
-// The spec's options that have a part in the results, but for those of the engine and the counter,
-// which look after themselves.
-Companion::NamedTexts StoredOptionsOf(const RollupSpec& spec) {
-  return OptionsNamed(OptionsOf(spec), {"key", "value", "id", "time", "time-unit", "reorder",
-                                        "where", "from", "to"});
-}
-
 class RollupCompanion final : public LineCompanion {
  public:
-  explicit RollupCompanion(const RollupSpec& spec)
-      : LineCompanion(PlanOf(spec), StageFor(spec.event), StoredOptionsOf(spec)) {}
+  RollupCompanion(const RollupSpec& spec, NamedTexts options)
+      : LineCompanion(PlanOf(spec), StageFor(spec.event), std::move(options)) {}
 
   HeldWindows& held() noexcept { return held_; }
 
@@ -93,6 +87,18 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
   using Outcome = AddOutcome;
   static constexpr auto kOutcome = &LineResult::add;
 
+  // See OpenAlone() and OpenFed().
+  static absl::StatusOr<std::shared_ptr<Impl>> Open(Engine& engine, std::string_view name,
+                                                    const RollupSpec& spec,
+                                                    Companion::NamedTexts stored_options,
+                                                    std::unique_ptr<AnyIntake> intake);
+  // The spec's options that have a part in the results, but for those of the engine and the counter,
+  // which look after themselves.
+  static Companion::NamedTexts StoredOptionsOf(const RollupSpec& spec) {
+    return OptionsNamed(OptionsOf(spec), {"key", "value", "id", "time", "time-unit", "reorder",
+                                          "where", "from", "to"});
+  }
+
   Impl(Engine& engine, const RollupCounter& counter, const RollupSpec& spec,
        std::shared_ptr<RollupCompanion> companion, std::unique_ptr<AnyIntake> intake)
       : engine_(engine),
@@ -107,11 +113,17 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
 
   LineFeed<AddOutcome>& feed() noexcept { return feed_; }
   RollupCounter& counter() noexcept { return counter_; }
+  const RollupCounter& collection() const noexcept { return counter_; }
   void SetOnFull(std::function<void()> on_full) { on_full_ = std::move(on_full); }
 
   // For the feed.
   size_t BatchSize(const EventBatch& events, size_t first, size_t end, int64_t line);
   size_t Add(const EventBatch& events, size_t first, size_t end, std::span<AddOutcome> outcomes);
+  AnyBatch EventsOf(const EventBatch& events, size_t first, size_t end);  // until the next call
+  // Behind a piece of an intake, whose events come without a look at their sizes.
+  void MakeRoom() {
+    if (counter_.sizes().bytes > spec_.rollup.limits.max_bytes / 2) SetAside();
+  }
   static bool Obey(const ControlEvent& /*control*/, EngineTime /*at*/, int64_t /*line*/) {
     PLEAT_CHECK(false && "the plan has no control lines");
   }
@@ -136,6 +148,7 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
  private:
   bool MayFill(const EventBatch& events, size_t first, size_t size, size_t bytes) const noexcept;
   void TakeWaiting(EngineTime at);
+  void SetAside();
 
   Engine& engine_;
   const std::unique_ptr<AnyIntake>
@@ -184,14 +197,18 @@ void JsonRollup::Impl::TakeWaiting(EngineTime at) {
   const bool is_future = may_be_future_ && IsBeyondFuture(at, now, spec_.event.future_limit);
   if (feed_.on_event_time() && !is_future) now = std::max(now, at);
   [[maybe_unused]] const bool none_due = engine_.Advance(now, 0);
+  SetAside();
+}
+
+// Takes out the windows that are final.
+void JsonRollup::Impl::SetAside() {
   if (on_full_) on_full_();
   emissions_.Pop(SIZE_MAX, {}, [this](std::span<const ClosedGroup> groups) {
     for (const ClosedGroup& group : groups) companion_->held().Add(group);
   });
 }
 
-size_t JsonRollup::Impl::Add(const EventBatch& events, size_t first, size_t end,
-                             std::span<AddOutcome> outcomes) {
+AnyBatch JsonRollup::Impl::EventsOf(const EventBatch& events, size_t first, size_t end) {
   batch_.clear();
   for (size_t i = first; i < end; ++i) {
     const KeyedEvent<LineEvent>& line = events.events[i];
@@ -201,6 +218,12 @@ size_t JsonRollup::Impl::Add(const EventBatch& events, size_t first, size_t end,
     if (!events.values.empty()) event.event.delta = DeltaOf(events.values[i]);
     if (!events.marks.empty()) event.event.id = events.marks[i].id;
   }
+  return AnyBatch::Of<CounterEvent>(batch_);
+}
+
+size_t JsonRollup::Impl::Add(const EventBatch& events, size_t first, size_t end,
+                             std::span<AddOutcome> outcomes) {
+  EventsOf(events, first, end);
   return counter_.AddBatch(batch_, outcomes)[AddOutcome::kAdded];
 }
 
@@ -241,20 +264,31 @@ void JsonRollup::Impl::Scan(WriteLines write) const {
   lines.HandOn(write);
 }
 
-absl::StatusOr<std::unique_ptr<JsonRollup>> JsonRollup::Open(Engine& engine, std::string_view name,
-                                                             const RollupSpec& spec) {
-  if (absl::Status status = Validate(spec); !status.ok()) return status;
-  absl::StatusOr<std::unique_ptr<AnyIntake>> intake = TakeIntake(engine, spec.event);
-  if (!intake.ok()) return intake.status();
+absl::StatusOr<std::shared_ptr<JsonRollup::Impl>> JsonRollup::Impl::Open(
+    Engine& engine, std::string_view name, const RollupSpec& spec,
+    Companion::NamedTexts stored_options, std::unique_ptr<AnyIntake> intake) {
   absl::StatusOr<RollupCounter> counter = RollupCounter::Open(engine, name, spec.rollup);
   if (!counter.ok()) return counter.status();
-  auto companion = std::make_shared<RollupCompanion>(spec);
+  auto companion = std::make_shared<RollupCompanion>(spec, std::move(stored_options));
   if (absl::Status kept = SetCompanion(engine, name, companion); !kept.ok()) return kept;
-  return std::unique_ptr<JsonRollup>(new JsonRollup(
-      std::make_unique<Impl>(engine, *counter, spec, std::move(companion), *std::move(intake))));
+  return std::make_shared<Impl>(engine, *counter, spec, std::move(companion), std::move(intake));
 }
 
-JsonRollup::JsonRollup(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+absl::StatusOr<std::unique_ptr<JsonRollup>> JsonRollup::Open(Engine& engine, std::string_view name,
+                                                             const RollupSpec& spec) {
+  absl::StatusOr<std::shared_ptr<Impl>> impl = OpenAlone<Impl>(engine, name, spec);
+  if (!impl.ok()) return impl.status();
+  return std::unique_ptr<JsonRollup>(new JsonRollup(*std::move(impl)));
+}
+absl::StatusOr<std::unique_ptr<JsonRollup>> JsonRollup::Open(JsonIntake& intake,
+                                                             std::string_view name,
+                                                             const RollupSpec& spec) {
+  absl::StatusOr<std::shared_ptr<Impl>> impl = OpenFed<Impl>(intake, name, spec);
+  if (!impl.ok()) return impl.status();
+  return std::unique_ptr<JsonRollup>(new JsonRollup(*std::move(impl)));
+}
+
+JsonRollup::JsonRollup(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 JsonRollup::~JsonRollup() = default;
 
 size_t JsonRollup::Add(JsonLines& lines, size_t max, EngineTime arrival, OnUnusualLine on_unusual) {

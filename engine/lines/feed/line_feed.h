@@ -86,6 +86,7 @@ class LineFeed {
   template <TakesEvents Into>
   LineResult TakeLine(Into& into, std::string_view line, EngineTime arrival,
                       OnUnusualLine on_unusual) {
+    CheckOwnLines();
     event_.Clear();
     const LineResult::Kind kind = reader_.Read(line, event_);
     tally_.Note(reader_);
@@ -112,6 +113,7 @@ class LineFeed {
   template <TakesEvents Into>
   size_t Take(Into& into, ReadLines& lines, size_t max, EngineTime arrival,
               OnUnusualLine on_unusual) {
+    CheckOwnLines();
     tally_.Note(lines.reader());
     if (stage_ != nullptr) return TakeInTurn(into, lines, max, on_unusual);
     const auto take_events = [&](size_t end) {
@@ -152,6 +154,7 @@ class LineFeed {
   // Takes the lines that wait up to `now`, and moves time there: none older is waited for any more.
   template <TakesEvents Into>
   void Advance(Into& into, EngineTime now, OnUnusualLine on_unusual) {
+    CheckOwnLines();
     if (stage_ == nullptr) return into.MoveTime(now, -1);
     BeginLines(stage_->arrived());
     mover_ = -1;
@@ -173,6 +176,40 @@ class LineFeed {
 
   void StartInput() noexcept { tally_.StartInput(); }
 
+  // --- Lines that come by a JsonIntake
+
+  // From now on no line is taken by the calls above.
+  void LeaveToIntake() noexcept { has_intake_ = true; }
+  bool has_intake() const noexcept { return has_intake_; }
+  LineTally& tally() noexcept { return tally_; }
+
+  // Counts event `i`. Returns the result of its line.
+  template <TakesEvents Into>
+  LineResult Count(Into& into, Outcome outcome, const EventBatch& events, size_t i) {
+    if (outcome == Outcome::kFuture) return Invalid(invalid_line::kFuture);
+    const KeyedEvent<LineEvent>& event = events.events[i];
+    if (outcome != Outcome::kStopped) {
+      tally_.AddEvents(1);
+      NoteTaken(event.at);
+    }
+    if (Into::IsTaken(outcome)) tally_.AddMismatched(event.event.mismatched);
+    LineResult result{.kind = LineResult::Kind::kEvent, .reason = {}};
+    result.*Into::kOutcome = outcome;
+    if (outcome == Outcome::kConflict) result.reason = conflict_ = into.ConflictOf(events, i);
+    return result;
+  }
+
+  // A control line moves time as an event does, and what is due by then closes before it acts.
+  template <TakesEvents Into>
+  LineResult Obey(Into& into, const ControlEvent& control, EngineTime arrival, int64_t line) {
+    const EngineTime at = on_event_time() ? control.at : arrival;
+    if (!into.Obey(control, at, line)) return Invalid(invalid_line::kFuture);
+    tally_.AddEvents(1);
+    tally_.AddControl();
+    NoteTaken(at);
+    return {.kind = LineResult::Kind::kControl, .reason = {}};
+  }
+
   const EventPlan& plan() const noexcept { return plan_; }
   bool on_event_time() const noexcept { return plan_.time_slot != PathTree::kNone; }
   LineCounts counts() const noexcept {
@@ -187,6 +224,10 @@ class LineFeed {
   std::vector<OptionPath> absent_paths() const { return tally_.Absent(plan_); }
 
  private:
+  void CheckOwnLines() const noexcept {
+    if (has_intake_) Fail("lines for a collection of a JsonIntake come by Push() of that");
+  }
+
   void Stamp(std::span<KeyedEvent<LineEvent>> events, EngineTime arrival) const noexcept {
     if (on_event_time()) return;
     for (KeyedEvent<LineEvent>& each : events) each.at = each.event.at = arrival;
@@ -225,9 +266,9 @@ class LineFeed {
     tally_.AddMismatched(mismatched);
   }
 
-  // Stamps are noted in the order of arrival.
+  // Stamps are noted in the order of arrival; those of an intake by it.
   void NoteTaken(EngineTime at) noexcept {
-    if (stage_ == nullptr) tally_.NoteStamp(at);
+    if (stage_ == nullptr && !has_intake_) tally_.NoteStamp(at);
   }
 
   // Counts all events of a batch, also those behind one at which `on_unusual` said to stop: they are
@@ -242,33 +283,6 @@ class LineFeed {
       if (go_on && !Into::IsUsual(outcome)) go_on = on_unusual({line.index, line.text(), result});
     }
     return go_on;
-  }
-
-  // Counts event `i`. Returns the result of its line.
-  template <class Into>
-  LineResult Count(Into& into, Outcome outcome, const EventBatch& events, size_t i) {
-    if (outcome == Outcome::kFuture) return Invalid(invalid_line::kFuture);
-    const KeyedEvent<LineEvent>& event = events.events[i];
-    if (outcome != Outcome::kStopped) {
-      tally_.AddEvents(1);
-      NoteTaken(event.at);
-    }
-    if (Into::IsTaken(outcome)) tally_.AddMismatched(event.event.mismatched);
-    LineResult result{.kind = LineResult::Kind::kEvent, .reason = {}};
-    result.*Into::kOutcome = outcome;
-    if (outcome == Outcome::kConflict) result.reason = conflict_ = into.ConflictOf(events, i);
-    return result;
-  }
-
-  // A control line moves time as an event does, and what is due by then closes before it acts.
-  template <class Into>
-  LineResult Obey(Into& into, const ControlEvent& control, EngineTime arrival, int64_t line) {
-    const EngineTime at = on_event_time() ? control.at : arrival;
-    if (!into.Obey(control, at, line)) return Invalid(invalid_line::kFuture);
-    tally_.AddEvents(1);
-    tally_.AddControl();
-    NoteTaken(at);
-    return {.kind = LineResult::Kind::kControl, .reason = {}};
   }
 
   LineResult Invalid(std::string_view reason, const OptionPath* about = nullptr) noexcept {
@@ -453,6 +467,7 @@ class LineFeed {
   std::vector<uint32_t> places_;  // of a line that comes alone
   std::vector<Source> sources_;   // the lines of event_
   std::function<void()> on_taken_;
+  bool has_intake_ = false;
 };
 
 }  // namespace pleat::inline v0_1

@@ -29,7 +29,7 @@ class LinesBack {
       : stage_(stage), reader_(plan), places_(static_cast<size_t>(plan.paths.slots())) {}
 
   // Returns false if the line is not one that waits.
-  bool Put(EngineTime at, uint64_t position, std::string& line) {
+  bool Put(const LoadedEvent& loaded, std::string& line) {
     const size_t size = line.size();
     line.append(kLinePaddingBytes, ' ');
     const std::string_view text(line.data(), size);
@@ -37,11 +37,11 @@ class LinesBack {
     const LineResult::Kind kind = reader_.Read(text, batch_);
     const bool is_control = kind == LineResult::Kind::kControl;
     if (kind != LineResult::Kind::kEvent && !is_control) return false;
-    if (at != (is_control ? reader_.control().at : batch_.events[0].at)) return false;
+    if (loaded.at != (is_control ? reader_.control().at : batch_.events[0].at)) return false;
     static_assert(kPaddingBytes >= kLinePaddingBytes);
     reader_.WritePlaces(places_.data());
-    stage_.PutBack({.at = at,
-                    .position = position,
+    stage_.PutBack({.at = loaded.at,
+                    .position = loaded.position,
                     .size = static_cast<uint32_t>(size),
                     .words = static_cast<uint32_t>(places_.size()),
                     .is_control = is_control},
@@ -60,8 +60,8 @@ class LinesBack {
 void LoadLines(const EventPlan& plan, ReorderStage& stage, std::optional<uint64_t> count,
                FieldReader& in) {
   LinesBack lines(plan, stage);
-  stage.LoadEvents(in, count, [&](EngineTime at, uint64_t position, std::string& line) {
-    return lines.Put(at, position, line);
+  stage.LoadEvents(in, count, [&](const LoadedEvent& loaded, std::string& line) {
+    return lines.Put(loaded, line);
   });
 }
 

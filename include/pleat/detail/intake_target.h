@@ -69,9 +69,11 @@ class MappedTarget final : public IntakeTarget {
     return kIsSame ? piece : AnyBatch::Of(std::span<const Taken>(taken_));
   }
 
-  bool wants_answers() const noexcept override { return on_outcome_ != nullptr; }
-  void Answer(const void* keyed, uint8_t outcome) override {
-    on_outcome_(*static_cast<const Keyed*>(keyed), static_cast<Outcome>(outcome));
+  void Answer(const AnyBatch& piece, std::span<const uint16_t> places,
+              std::span<const uint8_t> outcomes) override {
+    if (on_outcome_ == nullptr) return;
+    for (size_t i = 0; i < outcomes.size(); ++i)
+      on_outcome_(KeyedOf(piece, places[i]), static_cast<Outcome>(outcomes[i]));
   }
 
  private:

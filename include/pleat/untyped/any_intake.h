@@ -36,6 +36,11 @@ struct IntakeOptions {
   // Beyond this the oldest go on before their turn (IntakeCounts::released_early), and none is
   // lost. Range: any. Default: 1 GiB.
   size_t max_waiting_bytes = size_t{1} << 30;
+
+  // With a bound: how much further ahead than the newest event so far an event may be; others are
+  // answered kFuture. Range: zero or more. Default: as far as EngineOptions::future_limit allows,
+  // which holds as well.
+  Duration future_limit = kForever;
 };
 
 struct IntakeCounts {
@@ -56,11 +61,16 @@ class IntakeTarget {
   // piece: events may be left out. REQUIRES: does not throw, nor call an engine.
   virtual AnyBatch Map(const AnyBatch& piece, std::span<uint16_t> places) = 0;
 
-  // Whether Answer() wants to be called, and then, for each event that the collection was handed,
-  // in order, when all collections have the piece. `keyed` is the keyed event of the intake.
-  // REQUIRES: Answer() does not throw, nor push events. It may call engines.
-  virtual bool wants_answers() const noexcept = 0;
-  virtual void Answer(const void* keyed, uint8_t outcome) = 0;
+  // Called for a control event behind Map(), when all collections have what they made of it and
+  // time has moved: does what is no event, such as the flush of a group. A snapshot has all of
+  // that, or nothing. Not so if the event is beyond the future limit: then nothing is to be done.
+  // REQUIRES: does not throw, nor hand batches to an engine. It may call engines else.
+  virtual void Act(bool /*is_beyond_future*/) {}
+
+  // The outcome of each event of the answer of Map(), when all of the above is done.
+  // REQUIRES: does not throw, nor push events. It may call engines.
+  virtual void Answer(const AnyBatch& piece, std::span<const uint16_t> places,
+                      std::span<const uint8_t> outcomes) = 0;
 };
 
 // Thread safety: counts() on any thread, any time; all else by one thread at a time.
@@ -69,12 +79,13 @@ class PLEAT_EXPORT AnyIntake {
  public:
   // With a bound, `layout` says where the parts of a KeyedEvent lie, and how far apart two of them
   // are; its `first` and `size` say nothing. `ops` say how an event in it is stored while it waits:
-  // size, align, save, load, destroy and shape; its context outlives the engine. An event takes at
-  // most 2 GiB. Without a bound neither is used.
+  // size, align, save, load, destroy and shape, with a context that `context_owner` keeps. An event
+  // takes at most 2 GiB. Without a bound neither is used.
   // Errors: kInvalidArgument for an option out of range, which the message names; kAlreadyExists if
   // the engine has an intake; kFailedPrecondition if the engine is gone.
   static absl::StatusOr<AnyIntake> Open(Engine& engine, const IntakeOptions& options,
-                                        const AnyBatch& layout = {}, const StateOps& ops = {});
+                                        const AnyBatch& layout = {}, const StateOps& ops = {},
+                                        std::shared_ptr<void> context_owner = nullptr);
   // Prints why there is no intake, and ends the program: for constructors.
   [[noreturn]] static void OpenFailed(const absl::Status& why) noexcept;
 
@@ -84,10 +95,15 @@ class PLEAT_EXPORT AnyIntake {
 
   // See Intake for the meaning of all of these. Feed() is the Join() of a collection.
   bool Push(const AnyBatch& batch, std::optional<SourcePosition> position) noexcept;
+  // Takes one control event: a piece of its own, as it has an Act().
+  bool PushControl(const AnyBatch& event) noexcept;
   bool Advance(EngineTime now) noexcept;
   bool TakeWaiting() noexcept;
   std::optional<EngineTime> next_waiting() const noexcept;
   IntakeCounts counts() const noexcept;
+
+  // Whether this thread is inside a call on an engine, so that the calls above would do nothing.
+  static bool WouldBeNested() noexcept;
 
   IntakeCore& core() noexcept { return *core_; }  // for Join()
 

@@ -1,0 +1,319 @@
+// LineIntake and its targets, and JsonIntake, the handle.
+#include "engine/lines/feed/line_intake.h"
+
+#include <algorithm>
+#include <new>
+
+#include "engine/base/check.h"
+#include "engine/lines/scan/option_error.h"
+#include "engine/lines/scan/reasons.h"
+
+namespace pleat::inline v0_1 {
+
+// --- A target: lines that come
+
+LineTarget::LineTarget(LineIntake& intake, std::string_view name, const EventPlan& plan,
+                       LineTally& tally, bool has_bound)
+    : intake_(intake),
+      name_(name),
+      tally_(tally),
+      has_bound_(has_bound),
+      on_event_time_(plan.time_slot != PathTree::kNone),
+      read_(plan),
+      reader_(plan) {}
+
+void LineTarget::Read(std::string_view text, uint64_t first_number, EngineTime arrival) {
+  read_.Read(text);
+  tally_.Note(read_.reader());
+  first_number_ = first_number;
+  arrival_ = arrival;
+  given_events_ = given_others_ = 0;
+  if (on_event_time_) return;
+  for (KeyedEvent<LineEvent>& each : read_.batch().events) each.at = each.event.at = arrival;
+}
+
+LineTarget::Look LineTarget::LookAtNext() {
+  Look look;
+  const size_t index = read_.next_line++;
+  const auto& events = read_.sources();
+  const auto& others = read_.no_events();
+  if (read_.next_event < events.size() && events[read_.next_event].index == index) {
+    look.is_usable = true;
+    look.text = events[read_.next_event].text();
+    look.at = read_.batch().events[read_.next_event++].at;
+  } else if (read_.next_no_event < others.size() &&
+             others[read_.next_no_event].line.index == index) {
+    const ReadLines::NoEvent& other = others[read_.next_no_event++];
+    if (other.result.kind == LineResult::Kind::kControl) {
+      look.is_usable = look.is_control = true;
+      look.text = other.line.text();
+      look.at = on_event_time_ ? other.control.at : arrival_;
+    } else {
+      look.refused = &other;
+    }
+  }
+  if (look.is_usable) arrived_.push_back({first_number_ + index, look.at});
+  tally_.AddExcluded(read_.TakeExcluded());
+  return look;
+}
+
+void LineTarget::NoteArrived() {
+  for (const Arrived& each : arrived_) {
+    if (std::ranges::find(refused_, each.number) == refused_.end()) tally_.NoteStamp(each.at);
+  }
+  arrived_.clear();
+  refused_.clear();
+}
+
+// --- A target: lines that are taken
+
+AnyBatch LineTarget::Map(const AnyBatch& piece, std::span<uint16_t> places) {
+  control_.reset();
+  return has_bound_ ? MapAnew(piece, places) : MapRead(piece, places);
+}
+
+// The lines of a piece are those of the text, one behind the other, and so are the events of them.
+AnyBatch LineTarget::MapRead(const AnyBatch& piece, std::span<uint16_t> places) {
+  const auto& events = read_.sources();
+  const auto& others = read_.no_events();
+  events_ = &read_.batch();
+  first_event_ = given_events_;
+  for (size_t i = 0; i < piece.size; ++i) {
+    const auto& line = *static_cast<const PushedLine*>(piece.EventOf(i));
+    const uint64_t index = line.number - first_number_;
+    if (given_events_ < events.size() && events[given_events_].index == index) {
+      places[given_events_++ - first_event_] = static_cast<uint16_t>(i);
+      continue;
+    }
+    while (given_others_ < others.size() && others[given_others_].line.index < index) {
+      ++given_others_;
+    }
+    if (given_others_ == others.size() || others[given_others_].line.index != index) continue;
+    if (others[given_others_].result.kind == LineResult::Kind::kControl) {
+      control_ = others[given_others_].control;
+    }
+  }
+  return first_event_ == given_events_ ? AnyBatch()
+                                       : EventsOf(*events_, first_event_, given_events_);
+}
+
+AnyBatch LineTarget::MapAnew(const AnyBatch& piece, std::span<uint16_t> places) {
+  batch_.Clear();
+  events_ = &batch_;
+  first_event_ = 0;
+  size_t taken = 0;
+  for (size_t i = 0; i < piece.size; ++i) {
+    const auto& line = *static_cast<const PushedLine*>(piece.EventOf(i));
+    const LineResult::Kind kind = reader_.Read(line.text, batch_);
+    if (kind == LineResult::Kind::kControl) control_ = reader_.control();
+    if (kind != LineResult::Kind::kEvent) continue;
+    // A crafted snapshot may say otherwise than the line.
+    batch_.events[taken].at = batch_.events[taken].event.at = piece.AtOf(i);
+    places[taken++] = static_cast<uint16_t>(i);
+  }
+  batch_.Link();
+  return taken == 0 ? AnyBatch() : EventsOf(batch_, 0, taken);
+}
+
+void LineTarget::Act(bool is_beyond_future) {
+  if (!control_) return;
+  if (is_beyond_future) {
+    tally_.AddInvalid();
+    obeyed_ = {.kind = LineResult::Kind::kInvalid, .reason = invalid_line::kFuture};
+  } else {
+    obeyed_ = Obey(*control_, arrival_);
+  }
+}
+
+void LineTarget::Answer(const AnyBatch& piece, std::span<const uint16_t> places,
+                        std::span<const uint8_t> outcomes) {
+  const auto note = [&](size_t place, const LineResult& result, bool has_come) {
+    const auto& line = *static_cast<const PushedLine*>(piece.EventOf(place));
+    if (!has_come) refused_.push_back(line.number);
+    intake_.NoteUnusual(*this, place, line, result);
+  };
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    const Counted counted = Count(outcomes[i], *events_, first_event_ + i);
+    if (!counted.is_usual) note(places[i], counted.result, counted.has_come);
+  }
+  if (control_) note(0, obeyed_, obeyed_.kind == LineResult::Kind::kControl);
+  EndPiece();
+  intake_.EndAnswers();
+}
+
+// --- The intake
+
+namespace {
+
+// The option in which two specs differ that have to agree, or nothing.
+std::string_view OptionThatDiffers(const EventSpec& own, const EventSpec& other) {
+  if (own.time != other.time) return "time";
+  if (own.time_unit != other.time_unit) return "time-unit";
+  if (own.time_zone != other.time_zone) return "time-zone";
+  if (own.time_format != other.time_format) return "time-format";
+  if (own.reorder != other.reorder) return "reorder";
+  if (own.future_limit != other.future_limit) return "future-limit";
+  return {};
+}
+
+// How a line waits.
+StateOps WaitingLineOps(LineNumbers& numbers) {
+  StateOps ops;
+  ops.size = sizeof(PushedLine);
+  ops.align = alignof(KeyedEvent<PushedLine>);
+  ops.context = &numbers;
+  ops.destroy = [](void*, void*) {};
+  ops.save = [](void*, const void* event, FieldWriter& out) {
+    const auto& line = *static_cast<const PushedLine*>(event);
+    out.PutNumber(line.number);
+    out.PutBytes(line.text);
+  };
+  ops.load = [](void* context, void* event, FieldReader& in) {
+    auto& next = static_cast<LineNumbers*>(context)->next;
+    const uint64_t number = in.Number();
+    next = std::max(next, number + 1);
+    ::new (event) PushedLine{.text = in.Bytes(), .number = number};
+  };
+  ops.shape = [](void*, uint32_t) { return std::string("lines"); };
+  return ops;
+}
+
+}  // namespace
+
+absl::Status LineIntake::Check(const EventSpec& spec) const {
+  if (const std::string_view option = OptionThatDiffers(spec_, spec); !option.empty()) {
+    return OptionError(option, "is not that of the intake, which holds for all its collections");
+  }
+  if (numbers_->next > 0) {
+    return absl::FailedPreconditionError("the intake has had lines: open its collections before");
+  }
+  return absl::OkStatus();
+}
+
+template <class Act>
+bool LineIntake::Calling(OnUnusual on_unusual, const Act& act) {
+  if (AnyIntake::WouldBeNested()) return false;
+  if (on_unusual_ != nullptr) Fail("a JsonIntake was called from a function that it had called");
+  on_unusual_ = &on_unusual;
+  go_on_ = true;
+  first_number_ = numbers_->next;
+  act();
+  on_unusual_ = nullptr;
+  return true;
+}
+
+bool LineIntake::Push(std::string_view text, EngineTime arrival, OnUnusual on_unusual) {
+  return Calling(on_unusual, [&] {
+    while (go_on_ && !text.empty()) {
+      const std::string_view piece = ReadLines::FirstPiece(text);
+      text.remove_prefix(piece.size());
+      PushPiece(piece, arrival);
+    }
+  });
+}
+
+void LineIntake::PushPiece(std::string_view piece, EngineTime arrival) {
+  const uint64_t first = numbers_->next;
+  for (LineTarget* const target : targets_) target->Read(piece, first, arrival);
+  const size_t lines = targets_.empty() ? 0 : targets_.front()->lines();
+  for (size_t i = 0; i < lines && go_on_; ++i) {
+    LineTarget::Look line;
+    const uint64_t number = numbers_->next++;
+    for (LineTarget* const target : targets_) {
+      const LineTarget::Look look = target->LookAtNext();
+      if (look.refused != nullptr) {
+        PushPending();
+        if (look.refused->result.kind == LineResult::Kind::kInvalid) target->CountInvalid();
+        Tell(*target, {look.refused->line.text(), number}, look.refused->result);
+      }
+      if (!look.is_usable) continue;
+      line.is_control |= look.is_control;
+      if (!line.is_usable) line.at = look.at;
+      line.is_usable = true;
+      line.text = look.text;
+    }
+    if (!line.is_usable) continue;
+    if (line.is_control) PushPending();
+    pending_.push_back({.key = {}, .at = line.at, .event = {line.text, number}});
+    if (!line.is_control) continue;
+    intake_.PushControl(AnyBatch::Of(std::span<const KeyedEvent<PushedLine>>(pending_)));
+    pending_.clear();
+  }
+  PushPending();
+  for (LineTarget* const target : targets_) target->NoteArrived();
+}
+
+void LineIntake::PushPending() {
+  if (pending_.empty()) return;
+  intake_.Push(AnyBatch::Of(std::span<const KeyedEvent<PushedLine>>(pending_)), {});
+  pending_.clear();
+}
+
+bool LineIntake::Advance(EngineTime now, OnUnusual on_unusual) {
+  return Calling(on_unusual, [&] { intake_.Advance(now); });
+}
+
+bool LineIntake::TakeWaiting(OnUnusual on_unusual) {
+  return Calling(on_unusual, [&] { intake_.TakeWaiting(); });
+}
+
+void LineIntake::NoteUnusual(const LineTarget& target, size_t place, const PushedLine& line,
+                             const LineResult& result) {
+  unusual_.push_back({&target, place, line, result, std::string(result.reason)});
+}
+
+// Lines are told in the order of their turns; of one line in that of the collections.
+void LineIntake::EndAnswers() {
+  if (++answered_ < targets_.size()) return;
+  answered_ = 0;
+  std::ranges::stable_sort(unusual_, {}, &Unusual::place);
+  for (Unusual& each : unusual_) {
+    each.result.reason = each.reason;
+    Tell(*each.target, each.line, each.result);
+  }
+  unusual_.clear();
+  if (on_taken_) on_taken_();
+}
+
+void LineIntake::Tell(const LineTarget& target, const PushedLine& line, const LineResult& result) {
+  if (!go_on_) return;
+  const auto index = static_cast<int64_t>(line.number - first_number_);
+  go_on_ = (*on_unusual_)({index, line.text, result}, target.name());
+}
+
+// --- The handle
+
+absl::StatusOr<std::unique_ptr<JsonIntake>> JsonIntake::Open(Engine& engine,
+                                                             const EventSpec& spec) {
+  if (absl::Status status = Validate(spec); !status.ok()) return status;
+  const auto numbers = std::make_shared<LineNumbers>();
+  const IntakeOptions options{.reorder = spec.reorder,
+                              .max_waiting_bytes = spec.max_waiting_bytes,
+                              .future_limit = spec.future_limit};
+  absl::StatusOr<AnyIntake> intake =
+      AnyIntake::Open(engine, options, AnyBatch::Of(std::span<const KeyedEvent<PushedLine>>()),
+                      WaitingLineOps(*numbers), numbers);
+  if (!intake.ok()) return intake.status();
+  return std::unique_ptr<JsonIntake>(
+      new JsonIntake(std::make_unique<LineIntake>(engine, *std::move(intake), spec, numbers)));
+}
+
+JsonIntake::JsonIntake(std::unique_ptr<LineIntake> core) : core_(std::move(core)) {}
+JsonIntake::~JsonIntake() = default;
+
+bool JsonIntake::Push(std::string_view text, EngineTime arrival, OnUnusual on_unusual) {
+  return core_->Push(text, arrival, on_unusual);
+}
+bool JsonIntake::Advance(EngineTime now, OnUnusual on_unusual) {
+  return core_->Advance(now, on_unusual);
+}
+bool JsonIntake::TakeWaiting(OnUnusual on_unusual) { return core_->TakeWaiting(on_unusual); }
+std::optional<EngineTime> JsonIntake::next_waiting() const {
+  return core_->intake().next_waiting();
+}
+void JsonIntake::SetOnTaken(std::function<void()> on_taken) {
+  core_->SetOnTaken(std::move(on_taken));
+}
+IntakeCounts JsonIntake::counts() const noexcept { return core_->intake().counts(); }
+
+}  // namespace pleat::inline v0_1
