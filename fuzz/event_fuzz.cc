@@ -1,7 +1,7 @@
 // Lines of text through a JsonFolder under one of several specs. Claims:
 //   - However the text comes in, the result is the same: line by line, all lines of a piece at once,
-//     pieces read beforehand and folded a few lines at a time, and, on event time, all of it in one
-//     piece. The same are the unusual lines with their reasons, the counts, the ledger, the bytes
+//     pieces read beforehand and folded a few lines at a time, by an intake, and, on event time, all of
+//     it in one piece. The same are the unusual lines with their reasons, the counts, the ledger, the bytes
 //     that come out.
 //   - A line is an event or invalid as the slow plain parser says; if it is valid, it is invalid only for what
 //     it says, not for how it says it.
@@ -17,7 +17,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include <pleat/json_intake.h>
 
 #include "engine/lines/scan/reasons.h"
 #include "engine/lines/scan/scanner.h"
@@ -30,6 +33,7 @@ namespace {
 using pleat::Duration;
 using pleat::EngineTime;
 using pleat::JsonFolder;
+using pleat::JsonIntake;
 using pleat::JsonLines;
 using pleat::LineResult;
 using pleat::UnusualLine;
@@ -138,14 +142,20 @@ struct Result {
 // An engine and a folder, and what came out of them.
 class Run {
  public:
-  explicit Run(const pleat::FoldSpec& spec) : spec_(spec) {
+  explicit Run(const pleat::FoldSpec& spec, bool has_intake = false) : spec_(spec) {
     pleat::EngineOptions options = pleat::EngineOptionsFor(spec.event);
     options.internals.hash_key = {1, 2};
     engine_ = *pleat::Engine::Open(options);
-    folder_ = *JsonFolder::Open(*engine_, "lines", spec);
+    if (has_intake) {
+      intake_ = *JsonIntake::Open(*engine_, spec.event);
+      folder_ = *JsonFolder::Open(*intake_, "lines", spec);
+    } else {
+      folder_ = *JsonFolder::Open(*engine_, "lines", spec);
+    }
   }
 
   JsonFolder& folder() { return *folder_; }
+  JsonIntake& intake() { return *intake_; }
   EngineTime arrival() const { return arrival_; }
 
   void Note(size_t line, std::string_view text, const LineResult& result) {
@@ -161,6 +171,12 @@ class Run {
     };
   }
 
+  auto NotingOfIntake(size_t first) {
+    return [noting = Noting(first)](const UnusualLine& line, std::string_view) {
+      return noting(line);
+    };
+  }
+
   // Between two pieces.
   void Rest() {
     Expect();
@@ -172,7 +188,11 @@ class Run {
 
   // `lines` were given. When an unusual line is told of that has waited, depends on how the text is cut.
   Result End(size_t lines) {
-    folder_->TakeWaiting(Noting(lines));
+    if (intake_ == nullptr) {
+      folder_->TakeWaiting(Noting(lines));
+    } else {
+      intake_->TakeWaiting(NotingOfIntake(lines));
+    }
     std::ranges::sort(result_.unusual, {}, &Unusual::line);
     folder_->CloseAll();
     Expect();
@@ -192,6 +212,7 @@ class Run {
 
   const pleat::FoldSpec& spec_;
   std::unique_ptr<pleat::Engine> engine_;
+  std::unique_ptr<JsonIntake> intake_;
   std::unique_ptr<JsonFolder> folder_;
   EngineTime arrival_ = pleat::FromUnix(1'700'000'000s);
   Result result_;
@@ -259,6 +280,19 @@ Result FoldReadLines(const Case& test) {
   return run.End(before);
 }
 
+Result FoldByIntake(const Case& test) {
+  Run run(test.spec, /*has_intake=*/true);
+  size_t before = 0;
+  for (const std::string& piece : test.pieces) {
+    const PaddedText padded(piece);
+    const bool pushed = run.intake().Push(padded.view(), run.arrival(), run.NotingOfIntake(before));
+    FUZZ_EXPECT(pushed, piece);
+    before += LinesOf(piece).size();
+    run.Rest();
+  }
+  return run.End(before);
+}
+
 // The stamp of a line, if it is one that may wait.
 std::optional<EngineTime> StampOf(const pleat::FoldSpec& spec, std::string_view line) {
   Run run(spec);
@@ -296,6 +330,12 @@ void ExpectSameResult(const Result& a, const Result& b, std::string_view text) {
   FUZZ_EXPECT(a.unusual == b.unusual, text);
   FUZZ_EXPECT(a.counts == b.counts, text);
   FUZZ_EXPECT(a.ledger == b.ledger, text);
+}
+
+// An intake has collections refuse what is beyond the future limit, also of events that wait.
+void ExpectSameButForFuture(Result a, Result b, std::string_view text) {
+  for (Result* each : {&a, &b}) each->ledger.events -= std::exchange(each->ledger.future, 0);
+  ExpectSameResult(a, b, text);
 }
 
 // Whether the reason is that the line is not a document of ours at all.
@@ -367,6 +407,8 @@ void Check(const pleat::FoldSpec& spec, size_t cut, std::string_view text) {
   ExpectLines(spec, result.out);
   ExpectSameResult(result, FoldPieces(test), whole);
   ExpectSameResult(result, FoldReadLines(test), whole);
+  // A line that waits in an intake counts other bytes.
+  if (!MayBeTakenEarly(spec)) ExpectSameButForFuture(result, FoldByIntake(test), whole);
 
   const Result good = FoldPieces(without_invalid);
   FUZZ_EXPECT_SAME(result.out, good.out, whole);

@@ -208,8 +208,9 @@ struct EventSpec {
   // times in the order of arrival. So events that are out of order by no more than this have the
   // same results as events in order. One that is older than the watermark is taken at once.
   // Range: zero or more; above zero only with `time`. An engine has one collection whose lines
-  // wait, or an Intake: Open() of another one is refused with kAlreadyExists. REQUIRES, above zero:
-  // no thread folds lines while a snapshot begins.
+  // wait, or an intake: Open() of another one is refused with kAlreadyExists. Several share a
+  // JsonIntake (json_intake.h). REQUIRES, above zero, without a JsonIntake: no thread folds lines
+  // while a snapshot begins.
   Duration reorder{0};
 
   // The most bytes of lines that wait. Each counts its own bytes, 48, and 4 for each path that the

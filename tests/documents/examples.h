@@ -19,6 +19,8 @@
 #include <pleat/folder.h>
 #include <pleat/intake.h>
 #include <pleat/json.h>
+#include <pleat/json_intake.h>
+#include <pleat/json_rollup.h>
 #include <pleat/live_set.h>
 #include <pleat/metrics.h>
 #include <pleat/presence.h>
