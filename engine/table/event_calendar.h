@@ -37,6 +37,13 @@ class EventCalendar {
   // REQUIRES: its piece is not before that of an event that was taken.
   void Put(const WaitingEvent& event, const uint32_t* words, std::string_view text);
 
+  // Fetches what Put() will write to, for an event that comes soon: other events of its piece came long
+  // ago. To be called some events before with `is_near` false, which fetches where that is, and then
+  // with true.
+  void Fetch(EngineTime at, bool is_near) const noexcept {
+    pieces_[SlotOf(PieceOf(at))].FetchEnd(is_near);
+  }
+
   // The first event, if it may be one with a stamp up to `limit`. Null: there is none up to there.
   const WaitingEntry* First(EngineTime limit);
   // Takes the event of First(), which stays valid as long as memory that was let go.

@@ -6,14 +6,6 @@
 #include "engine/base/check.h"
 
 namespace pleat::inline v0_1 {
-namespace {
-
-// How many events the heap may have before others go to the calendar: its entries fit the nearest
-// cache.
-constexpr size_t kHeapEvents = 256;
-
-}  // namespace
-
 ReorderStage::ReorderStage(Duration bound, Duration future_limit, size_t max_bytes)
     : bound_(bound), future_limit_(future_limit), max_bytes_(max_bytes), calendar_(bound, memory_) {
   PLEAT_DCHECK(bound > Duration{0});

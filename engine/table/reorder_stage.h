@@ -103,6 +103,12 @@ class PLEAT_EXPORT ReorderStage {
 
   // Whether Put() can take the stamp before all that is due was taken.
   bool HasPlaceFor(EngineTime at) const noexcept { return calendar_.HasPlaceFor(at); }
+  // Fetches memory for events that come soon, whose stamps these are: the second one comes first.
+  void Fetch(EngineTime later, EngineTime soon) const noexcept {
+    if (heap_.size() < kHeapEvents) return;
+    calendar_.Fetch(later, /*is_near=*/false);
+    calendar_.Fetch(soon, /*is_near=*/true);
+  }
   // REQUIRES: the stamp was noted, has not passed, and has a place.
   void Put(const WaitingEvent& event, const uint32_t* words, std::string_view text);
   // The same for one that a snapshot had, which may be due.
@@ -146,6 +152,10 @@ class PLEAT_EXPORT ReorderStage {
   void Clear() noexcept;
 
  private:
+  // How many events the heap may have before others go to the calendar: its entries fit the nearest
+  // cache.
+  static constexpr size_t kHeapEvents = 256;
+
   // Events in order, and where the first of them is in the first chunk.
   struct Run {
     EventList events;

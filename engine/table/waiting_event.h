@@ -11,6 +11,8 @@
 #include <absl/functional/function_ref.h>
 #include <pleat/time.h>
 
+#include "engine/base/prefetch.h"
+
 namespace pleat::inline v0_1 {
 
 // So much can be read behind a text, as readers of lines need it.
@@ -70,6 +72,9 @@ struct EventChunk {
 
 // Events in the order in which they were appended.
 struct EventList {
+  // As much as an event usually takes.
+  static constexpr size_t kFetched = 192;
+
   EventChunk* first = nullptr;
   EventChunk* last = nullptr;
   size_t bytes = 0;  // of all chunks
@@ -80,6 +85,13 @@ struct EventList {
 
   // The first event from that place on. Null: there is none.
   const WaitingEvent* Front(uint32_t offset) const noexcept;
+
+  // Fetches the end of the list, in two steps: where it is, and then what is there.
+  void FetchEnd(bool is_near) const noexcept {
+    if (last == nullptr) return;
+    if (!is_near) return Prefetch(last);
+    PrefetchAll<kFetched>(last->bytes() + last->used);
+  }
 
   // Whether Repack() pays.
   bool has_holes() const noexcept {

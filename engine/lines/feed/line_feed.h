@@ -76,6 +76,8 @@ class LineFeed {
  public:
   // How many events go in by one call to the engine, at most.
   static constexpr size_t kEventsAtOnce = 256;
+  static constexpr size_t kFarAhead = 16;
+  static constexpr size_t kNearAhead = 8;
 
   // Borrows all. `stage` is null without a bound of disorder.
   LineFeed(const EventPlan& plan, LineTally& tally, ReorderStage* stage)
@@ -320,8 +322,10 @@ class LineFeed {
     BeginLines(stage_->arrived() - lines.next_line);
     Report report{on_unusual};
     const auto take_events = [&](size_t end) {
+      const std::span events(lines.batch().events);
       while (lines.next_event < end && report.go_on) {
         const size_t i = lines.next_event;
+        if (i + kFarAhead < end) stage_->Fetch(events[i + kFarAhead].at, events[i + kNearAhead].at);
         const ReadLines::Line& line = lines.sources()[i];
         lines.TakenUpTo(i + 1);
         Arrive(into, line.index, line.text(), lines.batch().events[i].at, lines.places(i),
