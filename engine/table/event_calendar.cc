@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
 
 #include "engine/base/check.h"
 
@@ -47,21 +46,18 @@ bool EventCalendar::FindLowest() noexcept {
 void EventCalendar::Open(int64_t piece) {
   is_open_ = true;
   open_ = piece;
-  At(piece).ForEach(
-      0, [this](const WaitingEvent& event) { index_.push_back(WaitingEntry::Of(event)); });
-  std::ranges::sort(index_, std::less<>());
+  At(piece).ForEach(0, [this](const WaitingEvent& event) { index_.Put(event); });
 }
 
 void EventCalendar::Close() noexcept {
   memory_.LetGo(At(open_));
   occupied_[SlotOf(open_) / 64] &= ~(uint64_t{1} << (SlotOf(open_) % 64));
-  index_.clear();
-  next_in_index_ = 0;
+  index_.Clear();
   is_open_ = false;
 }
 
 const WaitingEntry* EventCalendar::First(EngineTime limit) {
-  if (is_open_ && next_in_index_ == index_.size()) Close();
+  if (is_open_ && index_.empty()) Close();
   if (!is_open_) {
     if (!FindLowest() || lowest_ > PieceOf(limit)) return nullptr;
     Open(lowest_);
@@ -69,24 +65,24 @@ const WaitingEntry* EventCalendar::First(EngineTime limit) {
   // An event is read some time after its entry is looked at.
   constexpr size_t kAhead = 4;
   constexpr size_t kCacheLines = 4;
-  if (next_in_index_ + kAhead < index_.size()) {
-    const char* const soon = reinterpret_cast<const char*>(index_[next_in_index_ + kAhead].event);
+  const WaitingEntry* const first = index_.First();
+  if (const WaitingEntry* const behind = index_.Behind(kAhead)) {
+    const char* const soon = reinterpret_cast<const char*>(behind->event);
     for (size_t i = 0; i < kCacheLines; ++i) __builtin_prefetch(soon + 64 * i);
   }
-  return &index_[next_in_index_];
+  return first;
 }
 
 void EventCalendar::TakeFirst() noexcept {
-  At(open_).dead += index_[next_in_index_++].event->bytes();
+  At(open_).dead += index_.First()->event->bytes();
+  index_.TakeFirst();
   --events_;
 }
 
 void EventCalendar::FillHoles() {
   if (!is_open_ || !At(open_).has_holes()) return;
-  index_.erase(index_.begin(), index_.begin() + static_cast<std::ptrdiff_t>(next_in_index_));
-  next_in_index_ = 0;
   if (index_.empty()) return Close();
-  memory_.Repack(At(open_), index_);
+  memory_.Repack(At(open_), index_.all());
 }
 
 void EventCalendar::ForEachPiece(absl::FunctionRef<void(const EventList&)> see) const {
@@ -97,7 +93,7 @@ void EventCalendar::ForEachPiece(absl::FunctionRef<void(const EventList&)> see) 
 }
 
 EngineTime EventCalendar::smallest() const {
-  if (next_in_index_ < index_.size()) return index_[next_in_index_].at;
+  if (!index_.empty()) return index_.smallest();
   EngineTime least = kNever;
   if (events_ == 0) return least;
   int64_t piece = lowest_;
@@ -110,8 +106,7 @@ EngineTime EventCalendar::smallest() const {
 void EventCalendar::Clear() noexcept {
   for (EventList& piece : pieces_) memory_.Free(piece);
   occupied_ = {};
-  index_.clear();
-  next_in_index_ = 0;
+  index_.Clear();
   events_ = 0;
   is_open_ = false;
 }

@@ -20,6 +20,7 @@
 #include <pleat/time.h>
 
 #include "engine/table/waiting_event.h"
+#include "engine/table/waiting_queue.h"
 
 namespace pleat::inline v0_1 {
 
@@ -44,6 +45,8 @@ class EventCalendar {
     pieces_[SlotOf(PieceOf(at))].FetchEnd(is_near);
   }
 
+  // Whether First() has nothing to do.
+  bool empty() const noexcept { return events_ == 0 && !is_open_; }
   // The first event, if it may be one with a stamp up to `limit`. Null: there is none up to there.
   const WaitingEntry* First(EngineTime limit);
   // Takes the event of First(), which stays valid as long as memory that was let go.
@@ -53,9 +56,7 @@ class EventCalendar {
 
   // The events that are there: those of the open piece, whose order is right; and the lists of other
   // pieces, in the order of time.
-  std::span<const WaitingEntry> open() const noexcept {
-    return std::span(index_).subspan(next_in_index_);
-  }
+  std::span<const WaitingEntry> open() const noexcept { return index_.all(); }
   void ForEachPiece(absl::FunctionRef<void(const EventList&)> see) const;
   EngineTime smallest() const;  // stamp; kNever: there is none
   void Clear() noexcept;
@@ -82,8 +83,7 @@ class EventCalendar {
 
   bool is_open_ = false;
   int64_t open_ = 0;
-  std::vector<WaitingEntry> index_;  // of the events of the open piece
-  size_t next_in_index_ = 0;
+  WaitingQueue index_;  // of the events of the open piece
 };
 
 }  // namespace pleat::inline v0_1

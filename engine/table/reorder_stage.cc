@@ -1,7 +1,6 @@
 #include "engine/table/reorder_stage.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "engine/base/check.h"
 
@@ -25,8 +24,8 @@ void ReorderStage::Put(const WaitingEvent& event, const uint32_t* words, std::st
   PLEAT_DCHECK(event.at >= passed() && HasPlaceFor(event.at));
   if (run_.EndsBefore(event) || run_.events.first == nullptr) return PutBack(event, words, text);
   CountPut(event, text);
-  if (heap_.size() < kHeapEvents || calendar_.IsInOpenPiece(event.at)) {
-    PutInHeap(event, words, text);
+  if (few_.size() < kFewEvents || calendar_.IsInOpenPiece(event.at)) {
+    PutInFew(event, words, text);
   } else {
     calendar_.Put(event, words, text);
   }
@@ -46,10 +45,9 @@ inline void ReorderStage::CountPut(const WaitingEvent& event, std::string_view t
   waiting_.Add(1);
 }
 
-void ReorderStage::PutInHeap(const WaitingEvent& event, const uint32_t* words,
-                             std::string_view text) {
-  heap_.push_back(WaitingEntry::Of(*memory_.Append(beside_, event, words, text)));
-  std::ranges::push_heap(heap_, std::greater<>());
+void ReorderStage::PutInFew(const WaitingEvent& event, const uint32_t* words,
+                            std::string_view text) {
+  few_.Put(*memory_.Append(beside_, event, words, text));
 }
 
 // --- Events out
@@ -66,27 +64,28 @@ inline const WaitingEvent* ReorderStage::RunFront() noexcept {
 
 // The next event, if its stamp is not behind `limit` and it may be taken; else null.
 const WaitingEvent* ReorderStage::TakeUpTo(EngineTime limit, Controls controls) {
-  enum class From : uint8_t { kRun, kHeap, kCalendar };
+  enum class From : uint8_t { kRun, kFew, kCalendar };
   From from = From::kRun;
   WaitingEntry first{.at = kNever, .position = 0, .event = nullptr};
   if (const WaitingEvent* const event = RunFront(); event != nullptr)
     first = WaitingEntry::Of(*event);
-  if (!heap_.empty() && heap_.front() < first) {
-    first = heap_.front();
-    from = From::kHeap;
-  }
-  const WaitingEntry* const other = calendar_.First(std::min(first.at, limit));
-  if (other != nullptr && *other < first) {
+  if (const WaitingEntry* const other = few_.First(); other != nullptr && *other < first) {
     first = *other;
-    from = From::kCalendar;
+    from = From::kFew;
+  }
+  if (!calendar_.empty()) {
+    const WaitingEntry* const other = calendar_.First(std::min(first.at, limit));
+    if (other != nullptr && *other < first) {
+      first = *other;
+      from = From::kCalendar;
+    }
   }
   if (first.at > limit) return nullptr;
   if (controls == Controls::kLeft && first.event->is_control) return nullptr;
   switch (from) {
     case From::kRun: run_.offset += first.event->bytes(); break;
-    case From::kHeap:
-      std::ranges::pop_heap(heap_, std::greater<>());
-      heap_.pop_back();
+    case From::kFew:
+      few_.TakeFirst();
       beside_.dead += first.event->bytes();
       break;
     case From::kCalendar: calendar_.TakeFirst(); break;
@@ -111,14 +110,13 @@ const WaitingEvent* ReorderStage::TakeOverLimit(Controls controls) {
 
 void ReorderStage::FreeTaken() {
   memory_.FreeTaken();
-  if (beside_.has_holes()) memory_.Repack(beside_, heap_);
+  if (beside_.has_holes()) memory_.Repack(beside_, few_.all());
   calendar_.FillHoles();
 }
 
 std::optional<EngineTime> ReorderStage::next() const {
   if (waiting() == 0) return std::nullopt;
-  EngineTime least = calendar_.smallest();
-  if (!heap_.empty()) least = std::min(least, heap_.front().at);
+  EngineTime least = std::min(calendar_.smallest(), few_.smallest());
   const WaitingEvent* const front = run_.events.Front(run_.offset);
   if (front != nullptr) least = std::min(least, front->at);
   return least;
@@ -129,7 +127,7 @@ std::optional<EngineTime> ReorderStage::next() const {
 std::unique_ptr<WaitingCopy> ReorderStage::Copy() {
   auto copy = std::make_unique<WaitingCopy>(memory_);
   copy->AddRun(run_.events, run_.offset);
-  for (const WaitingEntry& each : heap_) copy->AddEntry(each);
+  for (const WaitingEntry& each : few_.all()) copy->AddEntry(each);
   for (const WaitingEntry& each : calendar_.open()) copy->AddEntry(each);
   calendar_.ForEachPiece([&copy](const EventList& events) { copy->AddPiece(events); });
   return copy;
@@ -180,7 +178,7 @@ void ReorderStage::Clear() noexcept {
   memory_.Free(beside_);
   memory_.FreeTaken();
   run_ = Run();
-  heap_.clear();
+  few_.Clear();
   bytes_ = 0;
   waiting_.Add(~waiting_.value() + 1);
 }

@@ -17,7 +17,7 @@
 // Where events wait:
 //   - An event that is not older than all before it goes to the end of the run, which is read as it was
 //     written. So an input in order is appended and taken from the front.
-//   - Others go to a heap, as long as there are few.
+//   - Others go to a queue of a few.
 //   - If there are many, they go to a calendar (event_calendar.h), whose span is D, as no stamp that
 //     waits is further away.
 //
@@ -42,6 +42,7 @@
 #include "engine/table/event_calendar.h"
 #include "engine/table/waiting_copy.h"
 #include "engine/table/waiting_event.h"
+#include "engine/table/waiting_queue.h"
 
 namespace pleat::inline v0_1 {
 
@@ -105,7 +106,7 @@ class PLEAT_EXPORT ReorderStage {
   bool HasPlaceFor(EngineTime at) const noexcept { return calendar_.HasPlaceFor(at); }
   // Fetches memory for events that come soon, whose stamps these are: the second one comes first.
   void Fetch(EngineTime later, EngineTime soon) const noexcept {
-    if (heap_.size() < kHeapEvents) return;
+    if (few_.size() < kFewEvents) return;
     calendar_.Fetch(later, /*is_near=*/false);
     calendar_.Fetch(soon, /*is_near=*/true);
   }
@@ -152,9 +153,8 @@ class PLEAT_EXPORT ReorderStage {
   void Clear() noexcept;
 
  private:
-  // How many events the heap may have before others go to the calendar: its entries fit the nearest
-  // cache.
-  static constexpr size_t kHeapEvents = 256;
+  // How many events few_ may have before others go to the calendar: its entries fit the nearest cache.
+  static constexpr size_t kFewEvents = 256;
 
   // Events in order, and where the first of them is in the first chunk.
   struct Run {
@@ -169,7 +169,7 @@ class PLEAT_EXPORT ReorderStage {
   };
 
   void CountPut(const WaitingEvent& event, std::string_view text);
-  void PutInHeap(const WaitingEvent& event, const uint32_t* words, std::string_view text);
+  void PutInFew(const WaitingEvent& event, const uint32_t* words, std::string_view text);
   const WaitingEvent* RunFront() noexcept;
   const WaitingEvent* TakeUpTo(EngineTime limit, Controls controls);
 
@@ -186,8 +186,8 @@ class PLEAT_EXPORT ReorderStage {
 
   EventMemory memory_;
   Run run_;
-  std::vector<WaitingEntry> heap_;
-  EventList beside_;  // the events of the heap
+  WaitingQueue few_;
+  EventList beside_;  // the events of few_
   EventCalendar calendar_;
 
   Counter waiting_;

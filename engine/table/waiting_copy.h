@@ -2,7 +2,7 @@
 // turns, to a thread that writes them while another one puts and takes further events.
 //
 // To begin one costs a pointer for each piece of the stage's calendar, some 40 KiB, and an entry of 24
-// bytes for each event of its heap and of its open piece, which is a thousandth of the bound. The events
+// bytes for each of the few beside it and of its open piece, which is a thousandth of the bound. The events
 // themselves are not copied: chunks that the stage frees meanwhile are kept until the copy is gone
 // (EventMemory::Hold).
 //

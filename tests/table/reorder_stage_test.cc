@@ -202,6 +202,26 @@ TEST_F(StageTest, ACopyKeepsNoMoreThanWasThere) {
   memory.LetGo(list);
 }
 
+// A piece of the calendar that is being taken, while ever more lines come into it.
+TEST_F(StageTest, ManyLinesComeIntoThePieceThatIsTaken) {
+  std::mt19937_64 random(1);
+  constexpr int64_t kBegin = int64_t{1} << 24;  // of a piece, of some 16 ms
+  constexpr int64_t kPiece = int64_t{1} << 14;
+  Open(std::chrono::seconds(10));
+  Arrive(At(kBegin + 2'000'000));
+  for (int64_t now = 1; now < kPiece; now += 100) {
+    for (int i = 0; i < 200; ++i) {
+      Arrive(
+          At(kBegin + now + static_cast<int64_t>(random() % static_cast<uint64_t>(kPiece - now))));
+    }
+    stage_->Advance(At(kBegin + now));
+    TakeDue();
+  }
+  stage_->ReachNewest();
+  TakeDue();
+  EXPECT_TRUE(waiting_.empty());
+}
+
 // Bounds from one piece of a microsecond to all of time, bursts within one piece, jumps over the whole
 // calendar, and so much that is taken that holes are packed.
 TEST_F(StageTest, AgreesWithASortedMap) {

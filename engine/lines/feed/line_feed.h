@@ -76,6 +76,7 @@ class LineFeed {
  public:
   // How many events go in by one call to the engine, at most.
   static constexpr size_t kEventsAtOnce = 256;
+  // How many events before their turn the memory is fetched that they will wait in.
   static constexpr size_t kFarAhead = 16;
   static constexpr size_t kNearAhead = 8;
 
