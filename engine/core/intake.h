@@ -90,11 +90,11 @@ class IntakeCore {
     work();
   }
   // The same for work that gives the collections a piece, and returns whether that is a control event,
-  // which they act on.
+  // which they act on unless the engine was stopped.
   template <class Work>
   void InOnePieceWithActs(const Work& work) {
     const Gate::Pass pass(engine_->gate());
-    if (!MadeAsCall(work)) return;
+    if (!MadeAsCall(work) || engine_->stopped()) return;
     for (const auto& each : fed_) each->target->Act(beyond_[0]);
   }
   template <class Work>

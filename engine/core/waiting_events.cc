@@ -54,14 +54,18 @@ void WaitingEvents::LoadEvents(FieldReader& in, uint32_t version) {
     const bool readable = ReadFields(fields, loaded.at, version, slot);
     AnyBatch one = layout_;
     one.first = slot;
-    if (readable) Write(one.KeyOf(0), one.EventOf(0));
+    bool is_control = loaded.is_control;
+    if (readable) {
+      Write(one.KeyOf(0), one.EventOf(0));
+      is_control |= ops_.condition != nullptr && ops_.condition(ops_.context, one.EventOf(0));
+    }
     Destroy(slot);
     if (!readable || bytes_.size() > kEventBytesMax) return false;
     stage_.PutBack({.at = loaded.at,
                     .position = loaded.position,
                     .size = static_cast<uint32_t>(bytes_.size()),
                     .words = 0,
-                    .is_control = loaded.is_control},
+                    .is_control = is_control},
                    nullptr, bytes_.bytes());
     return true;
   });

@@ -4,9 +4,12 @@
 //   auto intake = *pleat::JsonIntake::Open(*engine, visits.event);
 //   auto folder = *pleat::JsonFolder::Open(*intake, "visits", visits);      // a FoldSpec
 //   auto counter = *pleat::JsonRollup::Open(*intake, "by the hour", hours);  // a RollupSpec
-//   intake->Push(text, arrival, on_unusual);                                // whole lines
+//   const auto tell = [](const pleat::UnusualLine& line, std::string_view collection) {
+//     return Report(collection, line.result.reason);
+//   };
+//   intake->Push(text, arrival, tell);  // whole lines, with kLinePaddingBytes behind them
 //   ...
-//   intake->TakeWaiting(on_unusual);                                        // the end of the input
+//   intake->TakeWaiting(tell);          // the end of the input
 //   folder->Pop(100, out);
 //
 // On event time an engine has one watermark. Lines that were folded into one collection have moved
@@ -20,8 +23,17 @@
 // out of order, they agree: `time`, `time_unit`, `time_zone`, `time_format`, `reorder` and
 // `future_limit`.
 //
-// Snapshots have the lines that wait. To restore one, open the intake and the collections, restore,
-// and then push lines.
+// Snapshots have the lines that wait. Take them between two calls of Push(): one that is taken
+// meanwhile has each line in all collections or in none, but nobody knows which. To restore one,
+// open the intake and the collections, restore, and then push lines. When the engine is stopped,
+// what waits stays as it is, for a snapshot.
+//
+// What is otherwise with a collection that an intake feeds:
+// - Calls that give it lines, Advance() and TakeWaiting() end the program, and so does
+//   JsonLiveSet::SetOnTime(). Its SetOnTaken(), next_waiting() and counts().waiting know of no
+//   line: those of the intake do.
+// - Events come some at a time. Near its `max_bytes` a rollup counter may refuse other events than
+//   alone, as windows that wait count until the next look: leave room for a thousand events.
 #pragma once
 
 #include <functional>
@@ -41,11 +53,13 @@ namespace pleat::inline v0_1 {
 
 class LineIntake;
 
-// Thread safety: counts() on any thread, any time; all else by one thread at a time. The
-// collections are for any thread, as ever, but for the calls that give them lines: those end the
-// program, as the intake takes their place.
+// Thread safety: counts() on any thread, any time; all else by one thread at a time. Collections
+// are used as ever meanwhile; what is said there of the thread that adds lines goes for this one.
 // Ownership: borrows the engine, which must outlive it. It keeps its collections going, also when
-// their handles are gone. Its end drops the lines that wait: call TakeWaiting() before.
+// their handles are gone. Its end drops the lines that wait: call TakeWaiting() before. Nobody can
+// give lines to its collections afterwards.
+// REQUIRES: nobody moves the engine's time past the lines that wait: Advance() takes the place of
+// the engine's.
 class PLEAT_EXPORT JsonIntake {
  public:
   // `spec` is that of one of the collections; the others agree with it as said above. Of this one
@@ -53,36 +67,40 @@ class PLEAT_EXPORT JsonIntake {
   // REQUIRES: the engine was opened with EngineOptionsFor(spec), or with options that agree with it
   // in axis, watermark delay and future limit.
   // Errors: kInvalidArgument, naming the option, if the spec is not valid; kAlreadyExists if the
-  // engine has an intake, or a collection whose lines wait.
+  // engine has an intake, or a collection whose lines wait; kFailedPrecondition if the engine is
+  // gone, or from inside a function that it calls.
   static absl::StatusOr<std::unique_ptr<JsonIntake>> Open(Engine& engine, const EventSpec& spec);
   ~JsonIntake();
   JsonIntake(const JsonIntake&) = delete;
   JsonIntake& operator=(const JsonIntake&) = delete;
 
-  // Told of each unusual line (json_lines.h), and of the collection for which it is that: first in
-  // the order of turns, then in that in which the collections were opened. It may call the engine
-  // and the collections, and not the intake. Returns whether to go on.
+  // Told of each unusual line (json_lines.h), and of the collection for which it is that. A line
+  // that is invalid as it stands is told when it comes, others when they are taken; of one line
+  // that goes by the order in which the collections were opened. UnusualLine::index is of the text;
+  // of a line that has waited below zero, and after a restore -1 is the last one that waited. The
+  // function may call the engine and the collections, and not the intake; it does not throw.
+  // Returns whether to go on.
   using OnUnusual = absl::FunctionRef<bool(const UnusualLine& line, std::string_view collection)>;
 
   // Takes the lines of `text`, as JsonFolder::FoldLines() does. If `on_unusual` returns false,
   // nothing behind a line that is invalid for a collection is taken; behind another unusual one a
   // few more lines may have been taken.
   // False from inside a function that the engine calls under a lock; then nothing has changed.
-  // REQUIRES: kLinePaddingBytes readable bytes follow the text.
-  bool Push(std::string_view text, EngineTime arrival, OnUnusual on_unusual);
+  // REQUIRES: kLinePaddingBytes readable bytes follow the text; there is a collection.
+  bool Push(std::string_view text, EngineTime arrival, OnUnusual on_unusual) noexcept;
 
   // No line older than `now` is waited for any more: those up to `now` are taken, and the engine's
   // time moves to `now`. For a source that may be idle: the clock less the bound.
-  bool Advance(EngineTime now, OnUnusual on_unusual);
+  bool Advance(EngineTime now, OnUnusual on_unusual) noexcept;
 
   // The end of the input: all lines that wait are taken, and time moves to the newest stamp.
-  bool TakeWaiting(OnUnusual on_unusual);
+  bool TakeWaiting(OnUnusual on_unusual) noexcept;
 
   // The smallest stamp of a line that waits.
   std::optional<EngineTime> next_waiting() const;
 
   // `on_taken` is called during the calls above whenever a few lines were taken, at most 256: a
-  // chance to pop what they have closed.
+  // chance to pop what they have closed. It may do what `on_unusual` may.
   void SetOnTaken(std::function<void()> on_taken);
 
   // Counts lines that are an event or a control line for some collection. A line that waits is part

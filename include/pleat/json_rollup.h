@@ -110,6 +110,7 @@ class PLEAT_EXPORT JsonRollup {
   // Windows that wait count against max_bytes, and the times of Pop() must not decide which events
   // are refused. So before an event that might meet the limit all that waits is set aside, where it
   // does not count, until Pop() comes for it. A function here is called instead, to pop it all.
+  // (Of events that come by a JsonIntake: some 256 at a time, if half of max_bytes is in use.)
   void SetOnFull(std::function<void()> on_full);
 
   // Hands up to `max` emissions to `write`, a line each, some at a time, in the order of

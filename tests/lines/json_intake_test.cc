@@ -242,6 +242,35 @@ TEST(JsonIntake, ALineBeyondTheFutureLimitChangesNothing) {
   }
 }
 
+// Also one that is invalid only by the future limit.
+TEST(JsonIntake, NothingIsTakenBehindALineBeyondTheFutureLimitThatStops) {
+  for (const char* bound : {"", " --reorder 30s"}) {
+    World world(std::string(bound) + " --future-limit 1h");
+    world.most_told = 1;
+    world.Push(Line("ann", 100) + Line("ann", 999999) + Line("ann", 101));
+    world.most_told = SIZE_MAX;
+    world.TakeWaiting();
+    EXPECT_EQ(world.folder->counts().events, 1u);
+    EXPECT_EQ(world.counter->counts().events, 1u);
+  }
+}
+
+// Else lines that wait, or that the source repeats after a restart, would be late.
+TEST(JsonIntake, AControlLineDoesNothingOnceTheEngineWasStopped) {
+  for (const char* bound : {"", " --reorder 30s"}) {
+    World world(bound, " --flush-when over=true");
+    world.Push(Line("ann", 100) + Line("ann", 101));
+    const EngineTime before = world.engine->now();
+    const size_t open = world.folder->sizes().open_groups;
+    world.engine->Stop();
+    world.Push(Line("ann", 500, ",\"over\":true"));
+    EXPECT_EQ(world.engine->now(), before);
+    EXPECT_EQ(world.folder->sizes().open_groups, open);
+    EXPECT_EQ(world.folder->counts().control, 0u);
+    EXPECT_EQ(world.told.size(), 2u);  // each collection answers kStopped
+  }
+}
+
 // --- What is refused
 
 TEST(JsonIntake, SpecsThatDisagreeAreRefusedByName) {
@@ -285,6 +314,17 @@ TEST(JsonIntakeDeathTest, AnIntakeIsNotCalledFromAFunctionThatItCalls) {
   World world;
   world.intake->SetOnTaken([&] { world.TakeWaiting(); });
   EXPECT_DEATH(world.Push(Line("ann", 1)), "a JsonIntake was called from a function");
+  world.intake->SetOnTaken([&] { world.intake->SetOnTaken(nullptr); });
+  EXPECT_DEATH(world.Push(Line("ann", 1)), "from a function that the JsonIntake calls");
+}
+
+TEST(JsonIntakeDeathTest, AnIntakeHasACollection) {
+  const auto spec = SpecFrom<FoldSpec>(kFold);
+  const auto engine = *Engine::Open(EngineOptionsFor(spec.event));
+  const auto intake = *JsonIntake::Open(*engine, spec.event);
+  const PaddedLine line(Line("ann", 1));
+  const auto pass = [](const UnusualLine&, std::string_view) { return true; };
+  EXPECT_DEATH(intake->Push(line.view(), kBeginningOfTime, pass), "has no collection");
 }
 
 // --- Without an event time
@@ -328,6 +368,36 @@ TEST(JsonIntake, ASnapshotHasTheLinesThatWait) {
   ASSERT_TRUE(alone.Restore(snapshot).ok());
   alone.Push(Line("ann", 103));
   EXPECT_FALSE(alone.Restore(snapshot).ok());  // it has been used
+}
+
+// A collection that is new at a restart acts on lines that have waited since before.
+TEST(JsonIntake, ANewCollectionActsOnLinesThatWait) {
+  World before(" --reorder 30s");
+  before.Push(Line("ann", 100) + Line("ann", 101, ",\"over\":true") + Line("ann", 102));
+  World after(" --reorder 30s");
+  const auto flushed =
+      SpecFrom<FoldSpec>(std::string(kFold) + " --reorder 30s --flush-when over=true");
+  const auto third = *JsonFolder::Open(*after.intake, "flushed", flushed);
+  ASSERT_TRUE(after.Restore(before.Snapshot()).ok());
+  after.TakeWaiting();
+  EXPECT_EQ(third->counts().control, 1u);
+  EXPECT_EQ(third->counts().events, 3u);
+  EXPECT_THAT(after.told,
+              ElementsAre("flushed: control <- {\"user\":\"ann\",\"at\":101,\"over\":true}"));
+}
+
+TEST(JsonIntake, LinesThatWaitElsewhereAreRefusedByName) {
+  World fed(" --reorder 30s");
+  fed.Push(Line("ann", 100));
+  const auto engine = *Engine::Open(EngineOptionsFor(fed.fold.event));
+  const auto folder = *JsonFolder::Open(*engine, "visits", fed.fold);
+  const std::string snapshot = fed.Snapshot();
+  StringSource source(snapshot);
+  const std::vector<std::string> others = {"minutes"};
+  const absl::Status refused =
+      RestoreSnapshot(*engine, source, {.skip_numbers = 0, .drop = others});
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("place of lines that wait"));
 }
 
 // A snapshot amid lines has the act of a control line for one collection, and its event for another,

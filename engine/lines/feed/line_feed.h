@@ -181,8 +181,11 @@ class LineFeed {
 
   // --- Lines that come by a JsonIntake
 
-  // From now on no line is taken by the calls above.
-  void LeaveToIntake() noexcept { has_intake_ = true; }
+  // From now on no line is taken by the calls above. Stamps are noted here, or by who calls.
+  void LeaveToIntake(bool notes_stamps) noexcept {
+    has_intake_ = true;
+    notes_stamps_ = notes_stamps;
+  }
   bool has_intake() const noexcept { return has_intake_; }
   LineTally& tally() noexcept { return tally_; }
 
@@ -269,9 +272,9 @@ class LineFeed {
     tally_.AddMismatched(mismatched);
   }
 
-  // Stamps are noted in the order of arrival; those of an intake by it.
+  // Stamps are noted in the order of arrival.
   void NoteTaken(EngineTime at) noexcept {
-    if (stage_ == nullptr && !has_intake_) tally_.NoteStamp(at);
+    if (notes_stamps_) tally_.NoteStamp(at);
   }
 
   // Counts all events of a batch, also those behind one at which `on_unusual` said to stop: they are
@@ -473,6 +476,7 @@ class LineFeed {
   std::vector<Source> sources_;   // the lines of event_
   std::function<void()> on_taken_;
   bool has_intake_ = false;
+  bool notes_stamps_ = stage_ == nullptr;  // of lines that are taken
 };
 
 }  // namespace pleat::inline v0_1

@@ -52,7 +52,7 @@ LineTarget::Look LineTarget::LookAtNext() {
       look.refused = &other;
     }
   }
-  if (look.is_usable) arrived_.push_back({first_number_ + index, look.at});
+  if (look.is_usable && has_bound_) arrived_.push_back({first_number_ + index, look.at});
   tally_.AddExcluded(read_.TakeExcluded());
   return look;
 }
@@ -65,10 +65,16 @@ void LineTarget::NoteArrived() {
   refused_.clear();
 }
 
+bool LineTarget::IsControl(std::string_view line) {
+  batch_.Clear();
+  return reader_.Read(line, batch_) == LineResult::Kind::kControl;
+}
+
 // --- A target: lines that are taken
 
 AnyBatch LineTarget::Map(const AnyBatch& piece, std::span<uint16_t> places) {
   control_.reset();
+  obeyed_ = Stopped();
   return has_bound_ ? MapAnew(piece, places) : MapRead(piece, places);
 }
 
@@ -105,9 +111,12 @@ AnyBatch LineTarget::MapAnew(const AnyBatch& piece, std::span<uint16_t> places) 
   for (size_t i = 0; i < piece.size; ++i) {
     const auto& line = *static_cast<const PushedLine*>(piece.EventOf(i));
     const LineResult::Kind kind = reader_.Read(line.text, batch_);
-    if (kind == LineResult::Kind::kControl) control_ = reader_.control();
+    // In a crafted snapshot its stamp is another one.
+    if (kind == LineResult::Kind::kControl) {
+      control_ = reader_.control();
+      control_->at = piece.AtOf(i);
+    }
     if (kind != LineResult::Kind::kEvent) continue;
-    // A crafted snapshot may say otherwise than the line.
     batch_.events[taken].at = batch_.events[taken].event.at = piece.AtOf(i);
     places[taken++] = static_cast<uint16_t>(i);
   }
@@ -157,11 +166,11 @@ std::string_view OptionThatDiffers(const EventSpec& own, const EventSpec& other)
 }
 
 // How a line waits.
-StateOps WaitingLineOps(LineNumbers& numbers) {
+StateOps WaitingLineOps(WaitingLines& lines) {
   StateOps ops;
   ops.size = sizeof(PushedLine);
   ops.align = alignof(KeyedEvent<PushedLine>);
-  ops.context = &numbers;
+  ops.context = &lines;
   ops.destroy = [](void*, void*) {};
   ops.save = [](void*, const void* event, FieldWriter& out) {
     const auto& line = *static_cast<const PushedLine*>(event);
@@ -169,10 +178,15 @@ StateOps WaitingLineOps(LineNumbers& numbers) {
     out.PutBytes(line.text);
   };
   ops.load = [](void* context, void* event, FieldReader& in) {
-    auto& next = static_cast<LineNumbers*>(context)->next;
+    constexpr uint64_t kNumbersMax = uint64_t{1} << 62;
+    auto& next = static_cast<WaitingLines*>(context)->next;
     const uint64_t number = in.Number();
-    next = std::max(next, number + 1);
+    if (in.Expect(number < kNumbersMax)) next = std::max(next, number + 1);
     ::new (event) PushedLine{.text = in.Bytes(), .number = number};
+  };
+  ops.condition = [](void* context, const void* event) {
+    LineIntake* const intake = static_cast<WaitingLines*>(context)->intake;
+    return intake != nullptr && intake->IsControl(static_cast<const PushedLine*>(event)->text);
   };
   ops.shape = [](void*, uint32_t) { return std::string("lines"); };
   return ops;
@@ -184,7 +198,8 @@ absl::Status LineIntake::Check(const EventSpec& spec) const {
   if (const std::string_view option = OptionThatDiffers(spec_, spec); !option.empty()) {
     return OptionError(option, "is not that of the intake, which holds for all its collections");
   }
-  if (numbers_->next > 0) {
+  const IntakeCounts counts = intake_.counts();
+  if (counts.events > 0 || counts.waiting > 0) {
     return absl::FailedPreconditionError("the intake has had lines: open its collections before");
   }
   return absl::OkStatus();
@@ -196,13 +211,14 @@ bool LineIntake::Calling(OnUnusual on_unusual, const Act& act) {
   if (on_unusual_ != nullptr) Fail("a JsonIntake was called from a function that it had called");
   on_unusual_ = &on_unusual;
   go_on_ = true;
-  first_number_ = numbers_->next;
+  first_number_ = lines_->next;
   act();
   on_unusual_ = nullptr;
   return true;
 }
 
 bool LineIntake::Push(std::string_view text, EngineTime arrival, OnUnusual on_unusual) {
+  if (targets_.empty()) Fail("Push(): the JsonIntake has no collection");
   return Calling(on_unusual, [&] {
     while (go_on_ && !text.empty()) {
       const std::string_view piece = ReadLines::FirstPiece(text);
@@ -213,12 +229,15 @@ bool LineIntake::Push(std::string_view text, EngineTime arrival, OnUnusual on_un
 }
 
 void LineIntake::PushPiece(std::string_view piece, EngineTime arrival) {
-  const uint64_t first = numbers_->next;
+  const uint64_t first = lines_->next;
   for (LineTarget* const target : targets_) target->Read(piece, first, arrival);
-  const size_t lines = targets_.empty() ? 0 : targets_.front()->lines();
+  const size_t lines = targets_.front()->lines();
+  // A line beyond the future limit is found invalid when it is pushed; nothing behind it is pushed before
+  // that is told.
+  const bool is_limited = spec_.future_limit != kForever;
   for (size_t i = 0; i < lines && go_on_; ++i) {
     LineTarget::Look line;
-    const uint64_t number = numbers_->next++;
+    const uint64_t number = lines_->next++;
     for (LineTarget* const target : targets_) {
       const LineTarget::Look look = target->LookAtNext();
       if (look.refused != nullptr) {
@@ -235,18 +254,29 @@ void LineIntake::PushPiece(std::string_view piece, EngineTime arrival) {
     if (!line.is_usable) continue;
     if (line.is_control) PushPending();
     pending_.push_back({.key = {}, .at = line.at, .event = {line.text, number}});
-    if (!line.is_control) continue;
-    intake_.PushControl(AnyBatch::Of(std::span<const KeyedEvent<PushedLine>>(pending_)));
-    pending_.clear();
+    if (line.is_control || is_limited) PushPending(line.is_control);
   }
   PushPending();
+}
+
+void LineIntake::PushPending(bool is_control) {
+  if (pending_.empty()) return;
+  const AnyBatch batch = AnyBatch::Of(std::span<const KeyedEvent<PushedLine>>(pending_));
+  is_control ? intake_.PushControl(batch) : intake_.Push(batch, {});
+  pending_.clear();
   for (LineTarget* const target : targets_) target->NoteArrived();
 }
 
-void LineIntake::PushPending() {
-  if (pending_.empty()) return;
-  intake_.Push(AnyBatch::Of(std::span<const KeyedEvent<PushedLine>>(pending_)), {});
-  pending_.clear();
+void LineIntake::SetOnTaken(std::function<void()> on_taken) {
+  if (on_unusual_ != nullptr) Fail("SetOnTaken() from a function that the JsonIntake calls");
+  on_taken_ = std::move(on_taken);
+}
+
+bool LineIntake::IsControl(std::string_view line) {
+  std::string padded(line);
+  padded.append(kLinePaddingBytes, ' ');
+  const std::string_view text(padded.data(), line.size());
+  return std::ranges::any_of(targets_, [&](LineTarget* target) { return target->IsControl(text); });
 }
 
 bool LineIntake::Advance(EngineTime now, OnUnusual on_unusual) {
@@ -259,14 +289,15 @@ bool LineIntake::TakeWaiting(OnUnusual on_unusual) {
 
 void LineIntake::NoteUnusual(const LineTarget& target, size_t place, const PushedLine& line,
                              const LineResult& result) {
-  unusual_.push_back({&target, place, line, result, std::string(result.reason)});
+  unusual_.push_back({&target, place, unusual_.size(), line, result, std::string(result.reason)});
 }
 
 // Lines are told in the order of their turns; of one line in that of the collections.
 void LineIntake::EndAnswers() {
   if (++answered_ < targets_.size()) return;
   answered_ = 0;
-  std::ranges::stable_sort(unusual_, {}, &Unusual::place);
+  std::ranges::sort(unusual_, {},
+                    [](const Unusual& each) { return std::pair(each.place, each.turn); });
   for (Unusual& each : unusual_) {
     each.result.reason = each.reason;
     Tell(*each.target, each.line, each.result);
@@ -286,28 +317,30 @@ void LineIntake::Tell(const LineTarget& target, const PushedLine& line, const Li
 absl::StatusOr<std::unique_ptr<JsonIntake>> JsonIntake::Open(Engine& engine,
                                                              const EventSpec& spec) {
   if (absl::Status status = Validate(spec); !status.ok()) return status;
-  const auto numbers = std::make_shared<LineNumbers>();
+  const auto lines = std::make_shared<WaitingLines>();
   const IntakeOptions options{.reorder = spec.reorder,
                               .max_waiting_bytes = spec.max_waiting_bytes,
                               .future_limit = spec.future_limit};
   absl::StatusOr<AnyIntake> intake =
       AnyIntake::Open(engine, options, AnyBatch::Of(std::span<const KeyedEvent<PushedLine>>()),
-                      WaitingLineOps(*numbers), numbers);
+                      WaitingLineOps(*lines), lines);
   if (!intake.ok()) return intake.status();
   return std::unique_ptr<JsonIntake>(
-      new JsonIntake(std::make_unique<LineIntake>(engine, *std::move(intake), spec, numbers)));
+      new JsonIntake(std::make_unique<LineIntake>(engine, *std::move(intake), spec, lines)));
 }
 
 JsonIntake::JsonIntake(std::unique_ptr<LineIntake> core) : core_(std::move(core)) {}
 JsonIntake::~JsonIntake() = default;
 
-bool JsonIntake::Push(std::string_view text, EngineTime arrival, OnUnusual on_unusual) {
+bool JsonIntake::Push(std::string_view text, EngineTime arrival, OnUnusual on_unusual) noexcept {
   return core_->Push(text, arrival, on_unusual);
 }
-bool JsonIntake::Advance(EngineTime now, OnUnusual on_unusual) {
+bool JsonIntake::Advance(EngineTime now, OnUnusual on_unusual) noexcept {
   return core_->Advance(now, on_unusual);
 }
-bool JsonIntake::TakeWaiting(OnUnusual on_unusual) { return core_->TakeWaiting(on_unusual); }
+bool JsonIntake::TakeWaiting(OnUnusual on_unusual) noexcept {
+  return core_->TakeWaiting(on_unusual);
+}
 std::optional<EngineTime> JsonIntake::next_waiting() const {
   return core_->intake().next_waiting();
 }

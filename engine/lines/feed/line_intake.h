@@ -44,12 +44,13 @@ struct PushedLine {
   uint64_t number;  // among all lines
 };
 
-// How many lines there were, blank ones included. Lines that come from a snapshot raise it.
-struct LineNumbers {
-  uint64_t next = 0;
-};
-
 class LineIntake;
+
+// What the engine needs to know of lines that wait. It lasts as long as they do.
+struct WaitingLines {
+  uint64_t next = 0;             // number: how many lines there were; those of a snapshot raise it
+  LineIntake* intake = nullptr;  // null: it is gone
+};
 
 // One of the collections.
 class LineTarget : public IntakeTarget {
@@ -77,8 +78,10 @@ class LineTarget : public IntakeTarget {
   Look LookAtNext();
   // The line that was looked at last is invalid.
   void CountInvalid() { tally_.AddInvalid(); }
-  // The lines that were looked at have come. Stamps are noted in the order of arrival.
+  // The lines that were looked at have come: notes their stamps, if they wait.
   void NoteArrived();
+  // Whether the collection acts on a line. REQUIRES: kLinePaddingBytes readable bytes follow it.
+  bool IsControl(std::string_view line);
 
   // --- Lines that are taken: see IntakeTarget
 
@@ -98,6 +101,8 @@ class LineTarget : public IntakeTarget {
   // Counts event `i` of a batch.
   virtual Counted Count(uint8_t outcome, const EventBatch& batch, size_t i) = 0;
   virtual LineResult Obey(const ControlEvent& control, EngineTime at) = 0;
+  // Of a line that the collection did not act on, as the engine was stopped.
+  virtual LineResult Stopped() const = 0;
   virtual void EndPiece() = 0;
 
  private:
@@ -132,18 +137,23 @@ class LineTarget : public IntakeTarget {
   const EventBatch* events_ = nullptr;
   size_t first_event_ = 0;  // in events_
   std::optional<ControlEvent> control_;
-  LineResult obeyed_;
+  LineResult obeyed_;  // if it is one of the collection's
 };
 
 class LineIntake {
  public:
   using OnUnusual = JsonIntake::OnUnusual;
 
-  LineIntake(Engine& engine, AnyIntake intake, EventSpec spec, std::shared_ptr<LineNumbers> numbers)
+  LineIntake(Engine& engine, AnyIntake intake, EventSpec spec, std::shared_ptr<WaitingLines> lines)
       : engine_(engine),
         intake_(std::move(intake)),
         spec_(std::move(spec)),
-        numbers_(std::move(numbers)) {}
+        lines_(std::move(lines)) {
+    lines_->intake = this;
+  }
+  ~LineIntake() { lines_->intake = nullptr; }
+  LineIntake(const LineIntake&) = delete;
+  LineIntake& operator=(const LineIntake&) = delete;
 
   // Whether a collection of this spec can be fed.
   absl::Status Check(const EventSpec& spec) const;
@@ -156,7 +166,7 @@ class LineIntake {
   bool Push(std::string_view text, EngineTime arrival, OnUnusual on_unusual);
   bool Advance(EngineTime now, OnUnusual on_unusual);
   bool TakeWaiting(OnUnusual on_unusual);
-  void SetOnTaken(std::function<void()> on_taken) { on_taken_ = std::move(on_taken); }
+  void SetOnTaken(std::function<void()> on_taken);
   const AnyIntake& intake() const noexcept { return intake_; }
 
   // --- For targets
@@ -167,26 +177,30 @@ class LineIntake {
   // A target has all its answers.
   void EndAnswers();
 
+  // Whether a line of a snapshot is a control line for a collection.
+  bool IsControl(std::string_view line);
+
  private:
   // A line that is to be told.
   struct Unusual {
     const LineTarget* target;
     size_t place;  // in the piece
+    size_t turn;   // of lines at one place
     PushedLine line;
     LineResult result;
-    std::string reason;  // what the result's views
+    std::string reason;  // the result's
   };
 
   template <class Act>
   bool Calling(OnUnusual on_unusual, const Act& act);
   void PushPiece(std::string_view piece, EngineTime arrival);
-  void PushPending();
+  void PushPending(bool is_control = false);
   void Tell(const LineTarget& target, const PushedLine& line, const LineResult& result);
 
   Engine& engine_;
   AnyIntake intake_;
   const EventSpec spec_;  // what it says of time holds for all collections
-  const std::shared_ptr<LineNumbers> numbers_;
+  const std::shared_ptr<WaitingLines> lines_;
   std::vector<LineTarget*> targets_;  // intake_ owns them
   std::function<void()> on_taken_;
 
@@ -207,7 +221,7 @@ class FeedTarget final : public LineTarget {
   FeedTarget(LineIntake& intake, std::string_view name, std::shared_ptr<Into> into, bool has_bound)
       : LineTarget(intake, name, into->feed().plan(), into->feed().tally(), has_bound),
         into_(std::move(into)) {
-    into_->feed().LeaveToIntake();
+    into_->feed().LeaveToIntake(/*notes_stamps=*/!has_bound);
   }
 
  private:
@@ -224,6 +238,11 @@ class FeedTarget final : public LineTarget {
   }
   LineResult Obey(const ControlEvent& control, EngineTime at) override {
     return into_->feed().Obey(*into_, control, at, 0);
+  }
+  LineResult Stopped() const override {
+    LineResult result{.kind = LineResult::Kind::kEvent, .reason = {}};
+    result.*Into::kOutcome = Outcome::kStopped;
+    return result;
   }
   void EndPiece() override {
     if constexpr (requires { into_->MakeRoom(); }) into_->MakeRoom();
@@ -259,9 +278,13 @@ absl::StatusOr<std::shared_ptr<Impl>> OpenFed(JsonIntake& intake, std::string_vi
   LineIntake& core = intake.core();
   if (absl::Status status = core.Check(spec.event); !status.ok()) return status;
   Spec own = spec;
-  own.event.reorder = Duration{0};  // lines wait in the intake
+  Companion::NamedTexts stored_options = Impl::StoredOptionsOf(spec);
+  if (spec.event.reorder > Duration{0}) {
+    own.event.reorder = Duration{0};
+    stored_options.emplace_back("place of lines that wait", "intake");
+  }
   absl::StatusOr<std::shared_ptr<Impl>> impl =
-      Impl::Open(core.engine(), name, own, Impl::StoredOptionsOf(spec), nullptr);
+      Impl::Open(core.engine(), name, own, std::move(stored_options), nullptr);
   if (impl.ok()) core.Feed(name, *impl);
   return impl;
 }

@@ -63,8 +63,10 @@ class IntakeTarget {
 
   // Called for a control event behind Map(), when all collections have what they made of it and
   // time has moved: does what is no event, such as the flush of a group. A snapshot has all of
-  // that, or nothing. Not so if the event is beyond the future limit: then nothing is to be done.
-  // REQUIRES: does not throw, nor hand batches to an engine. It may call engines else.
+  // that, or nothing. If the event is beyond the future limit, there is nothing to do. Not called
+  // once the engine was stopped.
+  // REQUIRES: does not throw. It may flush, cancel or remove in its collection, and call no engine
+  // else.
   virtual void Act(bool /*is_beyond_future*/) {}
 
   // The outcome of each event of the answer of Map(), when all of the above is done.
@@ -79,8 +81,9 @@ class PLEAT_EXPORT AnyIntake {
  public:
   // With a bound, `layout` says where the parts of a KeyedEvent lie, and how far apart two of them
   // are; its `first` and `size` say nothing. `ops` say how an event in it is stored while it waits:
-  // size, align, save, load, destroy and shape, with a context that `context_owner` keeps. An event
-  // takes at most 2 GiB. Without a bound neither is used.
+  // size, align, save, load, destroy and shape, with a context that `context_owner` keeps; and with
+  // `condition`, if given, whether an event of a snapshot is a control event now. An event takes at
+  // most 2 GiB. Without a bound neither is used.
   // Errors: kInvalidArgument for an option out of range, which the message names; kAlreadyExists if
   // the engine has an intake; kFailedPrecondition if the engine is gone.
   static absl::StatusOr<AnyIntake> Open(Engine& engine, const IntakeOptions& options,
