@@ -78,7 +78,8 @@ absl::StatusOr<std::unique_ptr<AnyIntake>> TakeIntake(Engine& engine, const Even
   if (intake.ok()) return std::make_unique<AnyIntake>(*std::move(intake));
   if (!absl::IsAlreadyExists(intake.status())) return intake.status();
   return absl::AlreadyExistsError(
-      "reorder: the engine has a collection whose lines wait, or an intake; give lines to several by a "
+      "reorder: the engine has a collection whose lines wait, or an intake; give lines to several "
+      "by a "
       "JsonIntake, or open another engine");
 }
 
