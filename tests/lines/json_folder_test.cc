@@ -64,8 +64,8 @@ TEST(JsonFolder, AnEngineHasOneCollectionWhoseLinesWait) {
   const absl::Status second = JsonFolder::Open(*engine, "second", spec).status();
   EXPECT_EQ(second.code(), absl::StatusCode::kAlreadyExists);
   EXPECT_EQ(std::string(second.message()),
-            "reorder: the engine has a collection whose lines wait, or an intake; open another "
-            "engine");
+            "reorder: the engine has a collection whose lines wait, or an intake; give lines to "
+            "several by a JsonIntake, or open another engine");
   first.reset();
   EXPECT_TRUE(JsonFolder::Open(*engine, "second", spec).ok());
 }
