@@ -54,8 +54,8 @@ class EventCalendar {
   // Writes the open piece anew if most of it was taken.
   void FillHoles();
 
-  // The events that are there: those of the open piece, whose order is right; and the lists of other
-  // pieces, in the order of time.
+  // The events that are there: those of the open piece, in any order; and the lists of other pieces, in
+  // the order of time.
   std::span<const WaitingEntry> open() const noexcept { return index_.all(); }
   void ForEachPiece(absl::FunctionRef<void(const EventList&)> see) const;
   EngineTime smallest() const;  // stamp; kNever: there is none

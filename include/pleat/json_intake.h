@@ -32,8 +32,8 @@
 // - Calls that give it lines, Advance() and TakeWaiting() end the program, and so does
 //   JsonLiveSet::SetOnTime(). Its SetOnTaken(), next_waiting() and counts().waiting know of no
 //   line: those of the intake do.
-// - Events come some at a time. Near its `max_bytes` a rollup counter may refuse other events than
-//   alone, as windows that wait count until the next look: leave room for a thousand events.
+// - Events come up to 256 at a time. A rollup counter may refuse other events than alone if so many
+//   can fill half of its `max_bytes`: windows that wait count until the next look.
 #pragma once
 
 #include <functional>
