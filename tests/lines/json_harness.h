@@ -29,6 +29,17 @@ inline Options OptionsIn(const std::string& text) {
   return options;
 }
 
+// The spec of these options, of any kind.
+template <class Spec>
+Spec SpecFrom(const std::string& options) {
+  Spec spec;
+  for (const auto& [name, text] : OptionsIn(options)) {
+    const absl::Status status = SetOption(spec, name, text);
+    EXPECT_TRUE(status.ok()) << name << ": " << status.message();
+  }
+  return spec;
+}
+
 // The spec of these options; quiet is 1 m unless they say otherwise.
 inline FoldSpec SpecOf(const Options& options) {
   FoldSpec spec;

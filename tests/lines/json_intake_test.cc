@@ -27,16 +27,6 @@ using std::chrono_literals::operator""s;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-template <class Spec>
-Spec SpecFrom(const std::string& options) {
-  Spec spec;
-  for (const auto& [name, text] : OptionsIn(options)) {
-    const absl::Status status = SetOption(spec, name, text);
-    EXPECT_TRUE(status.ok()) << name << ": " << status.message();
-  }
-  return spec;
-}
-
 // Users' steps: folded by user, counted by the minute.
 constexpr const char* kFold =
     "--key user --time at --time-unit s --quiet 10s --max-wait 1h --merge 'steps=count()' "

@@ -30,11 +30,7 @@ using testing::HasSubstr;
 
 template <class Spec>
 Spec OptionsFor(const std::string& text) {
-  Spec spec;
-  for (const auto& [name, value] : OptionsIn(text)) {
-    const absl::Status status = SetOption(spec, name, value);
-    EXPECT_TRUE(status.ok()) << name << ": " << status.message();
-  }
+  const auto spec = SpecFrom<Spec>(text);
   EXPECT_TRUE(Validate(spec).ok()) << Validate(spec).message();
   return spec;
 }
