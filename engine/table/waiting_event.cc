@@ -1,27 +1,11 @@
 #include "engine/table/waiting_event.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <new>
 #include <utility>
 
 namespace pleat::inline v0_1 {
-namespace {
-
-// Sizes of chunks: powers of two, the smallest of which holds an event or two.
-constexpr size_t kSmallestChunk = 512;
-constexpr size_t kLargestChunk = 64 * 1024;
-
-// So much is kept for use again.
-constexpr size_t kSpareBytesMax = size_t{1} << 20;
-
-size_t PlaceOfSize(size_t chunk_size) noexcept {
-  return static_cast<size_t>(std::countr_zero(chunk_size / kSmallestChunk));
-}
-
-}  // namespace
-
 const WaitingEvent& EventChunk::At(uint32_t offset) const noexcept {
   return *std::launder(reinterpret_cast<const WaitingEvent*>(bytes() + offset));
 }
@@ -46,54 +30,46 @@ const WaitingEvent* EventList::Front(uint32_t offset) const noexcept {
 EventMemory::~EventMemory() {
   EndHold();
   FreeTaken();
-  spare_bytes_ = kSpareBytesMax;  // nothing more is kept
-  for (EventChunk* list : spare_) FreeAll(list);
 }
 
-EventChunk* EventMemory::NewChunk(size_t size) {
-  if (size <= kLargestChunk && spare_[PlaceOfSize(size)] != nullptr) {
-    EventChunk*& spare = spare_[PlaceOfSize(size)];
-    EventChunk* const chunk = std::exchange(spare, spare->next_of_free);
-    spare_bytes_ -= size;
-    chunk->next = nullptr;
-    chunk->holds = holds_;
-    chunk->used = 0;
-    return chunk;
-  }
-  void* const memory = ::operator new(sizeof(EventChunk) + size + kPaddingBytes);
-  return new (memory) EventChunk{.next = nullptr,
-                                 .next_of_free = nullptr,
-                                 .holds = holds_,
-                                 .size = static_cast<uint32_t>(size),
-                                 .used = 0};
+EventChunk* EventMemory::NewChunk(size_t events_bytes) {
+  const size_t least = events_bytes + kBeside;
+  EventChunk chunk{.next = nullptr,
+                   .next_of_free = nullptr,
+                   .holds = holds_,
+                   .size = static_cast<uint32_t>(events_bytes),
+                   .used = 0,
+                   .place = 0};
+  if (events_bytes > kLargest) return new (::operator new(least)) EventChunk(chunk);
+  const size_t size_class = ClassOf(least);
+  std::unique_ptr<Chunks>& chunks = chunks_[size_class];
+  if (chunks == nullptr) chunks = std::make_unique<Chunks>(pool_, ChunkBytes(size_class));
+  chunk.size = static_cast<uint32_t>(ChunkBytes(size_class) - kBeside);
+  chunk.place = chunks->Allocate();
+  return new (chunks->hot(chunk.place)) EventChunk(chunk);
 }
 
 void EventMemory::FreeChunk(EventChunk* chunk) noexcept {
   if (chunk->holds < holds_ && is_held()) {
     chunk->next_of_free = std::exchange(kept_, chunk);
-    return;
-  }
-  if (chunk->size > kLargestChunk || spare_bytes_ + chunk->size > kSpareBytesMax) {
+  } else if (chunk->size > kLargest) {
     ::operator delete(chunk);
-    return;
+  } else {
+    chunks_[ClassOf(chunk->size + kBeside)]->Free(chunk->place);
   }
-  spare_bytes_ += chunk->size;
-  EventChunk*& spare = spare_[PlaceOfSize(chunk->size)];
-  chunk->next_of_free = std::exchange(spare, chunk);
 }
 
 void EventMemory::FreeAll(EventChunk* first) noexcept {
   while (first != nullptr) FreeChunk(std::exchange(first, first->next_of_free));
 }
 
-// Chunks grow with their list, so that little of them stays unused.
+// Chunks grow with their list, to at most an eighth of it, so that little of them stays unused.
 const WaitingEvent* EventMemory::Append(EventList& list, const WaitingEvent& event,
                                         const uint32_t* words, std::string_view text) {
   const uint32_t bytes = event.bytes();
   if (list.last == nullptr || list.last->size - list.last->used < bytes) {
-    const size_t usual = std::clamp(list.bytes / 8, kSmallestChunk, kLargestChunk);
-    const size_t least = std::max<size_t>(std::bit_floor(usual), bytes);
-    EventChunk* const chunk = NewChunk(least <= kLargestChunk ? std::bit_ceil(least) : least);
+    const size_t usual = std::min(list.bytes / 16, kLargest);
+    EventChunk* const chunk = NewChunk(std::max<size_t>(usual, bytes));
     (list.last == nullptr ? list.first : list.last->next) = chunk;
     list.last = chunk;
     list.bytes += chunk->size;

@@ -1,17 +1,22 @@
 // Events that wait in the reorder stage, and the memory that they take.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
 #include <absl/functional/function_ref.h>
 #include <pleat/time.h>
 
+#include "engine/base/page_pool.h"
 #include "engine/base/prefetch.h"
+#include "engine/table/slab.h"
 
 namespace pleat::inline v0_1 {
 
@@ -60,10 +65,11 @@ struct WaitingEntry {
 // Memory for events behind one another. The bytes follow it.
 struct EventChunk {
   EventChunk* next;          // in its list; stays when the chunk is let go
-  EventChunk* next_of_free;  // among those that were let go, or are spare
+  EventChunk* next_of_free;  // among those that were let go
   uint64_t holds;            // of the memory, before the chunk was made
-  uint32_t size;
+  uint32_t size;             // of its bytes
   uint32_t used;
+  uint32_t place;  // in the slab of its size
 
   char* bytes() noexcept { return reinterpret_cast<char*>(this + 1); }
   const char* bytes() const noexcept { return reinterpret_cast<const char*>(this + 1); }
@@ -100,14 +106,15 @@ struct EventList {
   }
 };
 
-// Where chunks come from and go to.
+// Where chunks come from and go to: the pages of a pool, which are huge ones where much waits, as events
+// out of order touch them at random. A chunk for an event that is larger than a page has memory of its own.
 //
 // While it is held, another thread may read what was there at the beginning: events and the chunks that
 // follow one another stay as they were, and those that are freed are kept. Chunks that are made meanwhile
 // are not: so what is kept is no more than what was there.
 class EventMemory {
  public:
-  EventMemory() = default;
+  EventMemory() : pool_(kPlainBytes) {}
   ~EventMemory();
   EventMemory(const EventMemory&) = delete;
   EventMemory& operator=(const EventMemory&) = delete;
@@ -133,18 +140,32 @@ class EventMemory {
   bool is_held() const noexcept { return held_.load(std::memory_order_acquire); }
 
  private:
-  EventChunk* NewChunk(size_t size);
+  EventChunk* NewChunk(size_t events_bytes);  // at least
   void FreeChunk(EventChunk* chunk) noexcept;
   void FreeAll(EventChunk* first) noexcept;  // by next_of_free
 
+  // Chunks are a page, half of one, and so on. The smallest, of 512 bytes, hold an event or two.
   static constexpr size_t kSizes = 8;
+  static constexpr size_t ChunkBytes(size_t size_class) noexcept {
+    return PagePool::kPageBytes >> size_class;
+  }
+  // Of the smallest chunk that has so many bytes.
+  static size_t ClassOf(size_t bytes) noexcept {
+    return std::min(kSizes, static_cast<size_t>(std::bit_width(PagePool::kPageBytes / bytes))) - 1;
+  }
+  static constexpr size_t kBeside = sizeof(EventChunk) + kPaddingBytes;  // events, in a chunk
+  static constexpr size_t kLargest = PagePool::kPageBytes - kBeside;
+  using Chunks = Slab<NoCold, kSizes - 1>;
 
+  // If no more than this waits, memory comes as it is touched.
+  static constexpr size_t kPlainBytes = size_t{4} << 20;
+
+  PagePool pool_;
+  std::array<std::unique_ptr<Chunks>, kSizes> chunks_;  // null: none of this size was needed
   EventChunk* taken_ = nullptr;
   EventChunk* kept_ = nullptr;  // what would be free, if the memory were not held
   uint64_t holds_ = 0;
   std::atomic<bool> held_ = false;
-  std::array<EventChunk*, kSizes> spare_{};  // for use again, in lists by their sizes
-  size_t spare_bytes_ = 0;
 };
 
 }  // namespace pleat::inline v0_1
