@@ -2,8 +2,8 @@
 // the same counts, with one thread and with four.
 //
 // The slice of wikiticker lies in examples/data. The other logs are large and not part of the tree;
-// their tests are skipped, visibly, where SharedData() does not have them. Under sanitizers only the
-// head of each log is used.
+// their tests are skipped, visibly, where SharedData() does not have them. Of each log the head is
+// used, and the whole in `./dev check whole`.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +16,7 @@
 #include "tests/cli/run_pleat.h"
 #include "tests/model/plain_rollup_options.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/share.h"
 #include "tests/support/source_dir.h"
 
 namespace pleat::cli {
@@ -61,11 +62,14 @@ std::string FirstDifferenceOf(const std::string& a, const std::string& b) {
   return "pleat: " + line(a) + "\nmodel: " + line(b);
 }
 
+// Of each log; `check whole` reads all of it, as the file is.
+constexpr int kLines = kSanitized ? 6'000 : 60'000;
+
 class RollupAgreement : public testing::TestWithParam<RollupLog> {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(GetParam().file)) GTEST_SKIP() << "no " << GetParam().file;
-    const std::string head = kSanitized ? " | head -n 20000" : "";
+    const std::string head = IsWhole() ? "" : " | head -n " + std::to_string(kLines);
     const Finished unpacked = RunToEnd({"/bin/sh", "-c", "gzip -dc \"$0\"" + head + " > \"$1\"",
                                         GetParam().file, directory_ / "plain"});
     ASSERT_EQ(unpacked.code, 0) << unpacked.err;
@@ -84,7 +88,7 @@ class RollupAgreement : public testing::TestWithParam<RollupLog> {
     const std::string open = model.Open();
     model.End(expected);
     ASSERT_GT(expected.size(), 1000u);
-    const std::string input = kSanitized ? directory_ / "plain" : GetParam().file;
+    const std::string input = IsWhole() ? GetParam().file : directory_ / "plain";
     for (const char* threads : {"1", "4"}) {
       SCOPED_TRACE(std::string("--threads ") + threads);
       const RunResult real = RunCommand(

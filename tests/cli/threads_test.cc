@@ -37,6 +37,8 @@ Left LeftBy(const std::string& more, const std::string& threads) {
 }
 
 // Some megabytes, so that there are many blocks. Every kind of line, and long ones, anywhere.
+constexpr int kHostileLines = kSanitized ? 15'000 : 60'000;
+
 std::string HostileInput(uint64_t seed, size_t invalid_in_a_thousand) {
   static constexpr std::string_view kInvalid[] = {"{\"k\":\"open",
                                                   "{}",
@@ -50,7 +52,7 @@ std::string HostileInput(uint64_t seed, size_t invalid_in_a_thousand) {
                                                   "\\"};
   std::mt19937_64 random(seed);
   std::string text;
-  for (int i = 0; i < 60'000; ++i) {
+  for (int i = 0; i < kHostileLines; ++i) {
     if (random() % 1000 < invalid_in_a_thousand) text += kInvalid[random() % std::size(kInvalid)];
     if (random() % 20'000 == 0) text += std::string(1'000'000 + random() % 200'000, 'x');
     if (random() % 50 == 0) text += random() % 2 == 0 ? "\n" : " \r\n";

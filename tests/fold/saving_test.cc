@@ -13,6 +13,7 @@
 #include "engine/base/hash.h"
 #include "engine/fold/fold_book.h"
 #include "engine/partition/partition.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/seeds.h"
 #include "tests/support/share.h"
 
@@ -250,7 +251,7 @@ TEST_P(SavingBook, HasTheBytesOfTheMomentAtWhichItBegan) {
     std::mt19937_64 random(seed);
     DrawnBook book(GetParam(), seed);
     DrawnBook twin(GetParam(), seed);
-    for (int round = 0; round < 5; ++round) {
+    for (int round = 0; round < (kSanitized ? 2 : 5); ++round) {
       const int before = static_cast<int>(random() % GetParam().calls);
       book.Calls(before);
       twin.Calls(before);

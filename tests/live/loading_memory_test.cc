@@ -14,6 +14,7 @@
 #include "engine/live/presence_book.h"
 #include "tests/live/book_home.h"
 #include "tests/support/allocations.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/start.h"
 
 namespace pleat::inline v0_1 {
@@ -23,6 +24,7 @@ using namespace std::chrono_literals;
 using Event = LiveSetEvent<NoPayload>;
 
 const Moment kLast{kT0 + 1s, uint64_t{1} << 30};
+constexpr size_t kMany = kSanitized ? 20'000 : 100'000;
 // For the keys that are sorted at once, and what tables know of their pages.
 constexpr size_t kFixed = size_t{2} << 20;
 
@@ -46,14 +48,14 @@ class LoadingMemory : public testing::Test {
   }
 
   // Of a live set of so many series, each with so many members, which have TTLs of their own if `own`.
-  static size_t OfLiveSet(int series, int members, bool own = false) {
+  static size_t OfLiveSet(size_t series, size_t members, bool own = false) {
     const LiveSetOptions options{.ttl = 1h};
     PagePool pool;
     BookHome<LiveSetBook> home(pool, options, PayloadOpsFor<NoPayload>(), /*secret=*/1);
     uint64_t position = 0;
-    for (int m = 0; m < members; ++m) {
+    for (size_t m = 0; m < members; ++m) {
       const std::string id = "member " + std::to_string(m);
-      for (int s = 0; s < series; ++s) {
+      for (size_t s = 0; s < series; ++s) {
         const std::string series_name = "series " + std::to_string(s);
         const PackedKey name = home.NameOf(series_name);
         const Event event{.id = id, .ttl = own ? 2h : 0h};
@@ -66,16 +68,16 @@ class LoadingMemory : public testing::Test {
   }
 
   // Of a presence of so many series, with so many users in each, who have so many connections.
-  static size_t OfPresence(int series, int users, int connections) {
+  static size_t OfPresence(size_t series, size_t users, size_t connections) {
     const PresenceOptions options{.ttl = 1h};
     PagePool pool;
     BookHome<PresenceBook> home(pool, options, PayloadOpsFor<NoPayload>(), /*secret=*/1);
     uint64_t position = 0;
-    for (int c = 0; c < connections; ++c) {
+    for (size_t c = 0; c < connections; ++c) {
       const std::string connection = "connection " + std::to_string(c);
-      for (int u = 0; u < users; ++u) {
+      for (size_t u = 0; u < users; ++u) {
         const std::string user = "user " + std::to_string(u);
-        for (int s = 0; s < series; ++s) {
+        for (size_t s = 0; s < series; ++s) {
           const std::string series_name = "series " + std::to_string(s);
           const PackedKey name = home.NameOf(series_name);
           const PresenceBook::Who who{{name, home.HashOf(name)}, user, connection};
@@ -90,23 +92,23 @@ class LoadingMemory : public testing::Test {
 
 // A series takes its number, 4 bytes.
 TEST_F(LoadingMemory, AMemberOfASmallSeriesTakesNone) {
-  EXPECT_LT(OfLiveSet(300'000, 1), kFixed + 300'000 * 5);
-  EXPECT_LT(OfLiveSet(100'000, 3), kFixed + 100'000 * 5);
-  EXPECT_LT(OfLiveSet(3'000, 100), kFixed + 3'000 * 5);
-  EXPECT_LT(OfLiveSet(300'000, 1, /*own=*/true), kFixed + 300'000 * 5);
+  EXPECT_LT(OfLiveSet(3 * kMany, 1), kFixed + 3 * kMany * 5);
+  EXPECT_LT(OfLiveSet(kMany, 3), kFixed + kMany * 5);
+  EXPECT_LT(OfLiveSet(kMany * 3 / 100, 100), kFixed + kMany * 3 / 100 * 5);
+  EXPECT_LT(OfLiveSet(3 * kMany, 1, /*own=*/true), kFixed + 3 * kMany * 5);
 }
 
 // The members of the largest series are there a second time, as numbers, while they are put in order.
 TEST_F(LoadingMemory, AMemberOfOneLargeSeriesTakesFourBytes) {
-  EXPECT_LT(OfLiveSet(1, 300'000), kFixed + 300'000 * 5);
-  EXPECT_LT(OfLiveSet(1, 300'000, /*own=*/true), kFixed + 300'000 * 5);
+  EXPECT_LT(OfLiveSet(1, 3 * kMany), kFixed + 3 * kMany * 5);
+  EXPECT_LT(OfLiveSet(1, 3 * kMany, /*own=*/true), kFixed + 3 * kMany * 5);
 }
 
 // A user takes a number; the largest series have those of their members.
 TEST_F(LoadingMemory, AConnectionTakesNoneButInALargeSeries) {
-  EXPECT_LT(OfPresence(1'000, 100, 3), kFixed + 100'000 * 5);
-  EXPECT_LT(OfPresence(100'000, 1, 1), kFixed + 100'000 * 20);
-  EXPECT_LT(OfPresence(1, 100'000, 3), kFixed + 100'000 * 5 + 100'000 * 4 + 300'000 * 4);
+  EXPECT_LT(OfPresence(kMany / 100, 100, 3), kFixed + kMany * 5);
+  EXPECT_LT(OfPresence(kMany, 1, 1), kFixed + kMany * 20);
+  EXPECT_LT(OfPresence(1, kMany, 3), kFixed + kMany * 5 + kMany * 4 + 3 * kMany * 4);
 }
 
 }  // namespace

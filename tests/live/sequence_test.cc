@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/live/sequence_fixture.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/seeds.h"
 
 namespace pleat::sequences {
@@ -93,7 +94,7 @@ TEST_F(SequenceTest, TakesDescendingAndInterleavedTimes) {
 // What a large sequence is compared with is too slow for a large one, so its end is compared.
 class LargeSequenceTest : public testing::Test {
  protected:
-  static constexpr uint32_t kMembers = 400'000;
+  static constexpr uint32_t kMembers = kSanitized ? 100'000 : 400'000;
 
   LargeSequenceTest() { members_.all.resize(kMembers); }
   ~LargeSequenceTest() override { pool_.Clear(sequence_); }

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/live/sequence_fixture.h"
+#include "tests/support/sanitized.h"
 
 namespace pleat::sequences {
 namespace {
@@ -22,7 +23,7 @@ class SequenceTimesTest : public SequenceTest {
   using SequenceTest::Draw;
 
   void CheckSome(const Pair& pair, int i) {
-    if (i % 20 == 0) pair.Check();
+    if (i % (kSanitized ? 100 : 20) == 0) pair.Check();
     if (pair.size() > 0) pair.CheckAround(static_cast<uint32_t>(Draw(pair.size())));
     pair.CheckRank(DrawAnyTime());
     for (const auto end : {EngineTime::min(), EngineTime::max()}) pair.CheckRank(end);

@@ -2,8 +2,8 @@
 // the number of threads, the watermark delay, and what closes and merges.
 //
 // The slice of wikiticker lies in examples/data. The other logs are large and not part of the tree;
-// their tests are skipped, visibly, where SharedData() does not have them. Under sanitizers only
-// the head of each log is used.
+// their tests are skipped, visibly, where SharedData() does not have them. Of each log the head is
+// used, and the whole in `./dev check whole`.
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +20,7 @@
 #include "tests/support/plain_json.h"
 #include "tests/support/programs.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/share.h"
 #include "tests/support/source_dir.h"
 #include "tests/support/subprocess.h"
 
@@ -152,6 +153,9 @@ std::string FirstDifference(const std::string& a, const std::string& b) {
   return "line " + std::to_string(number + 1) + "\n  pleat: " + line(a) + "\n  model: " + line(b);
 }
 
+// Of each log; `check whole` reads all of it, as the file is.
+constexpr int kLines = kSanitized ? 6'000 : 60'000;
+
 class DataAgreement : public testing::TestWithParam<Log> {
  protected:
   void SetUp() override {
@@ -159,7 +163,7 @@ class DataAgreement : public testing::TestWithParam<Log> {
     directory_ = std::filesystem::path(testing::TempDir()) /
                  ("pleat_agreement_" + std::to_string(getpid()) + "_" + GetParam().name);
     std::filesystem::create_directories(directory_);
-    const std::string head = kSanitized ? " | head -n 20000" : "";
+    const std::string head = IsWhole() ? "" : " | head -n " + std::to_string(kLines);
     const Finished unpacked = RunToEnd({"/bin/sh", "-c", "gzip -dc \"$0\"" + head + " > \"$1\"",
                                         GetParam().file, Path("plain.ndjson")});
     ASSERT_EQ(unpacked.code, 0) << unpacked.err;
@@ -179,7 +183,7 @@ class DataAgreement : public testing::TestWithParam<Log> {
                  Arguments{"--stats", Path("model.stats"), Path("plain.ndjson")});
     ASSERT_EQ(model.code, 0) << model.err;
     ASSERT_GT(model.out.size(), 1000u);
-    const std::string input = kSanitized ? Path("plain.ndjson") : GetParam().file;
+    const std::string input = IsWhole() ? GetParam().file : Path("plain.ndjson");
     for (const char* threads : {"1", "2"}) {
       SCOPED_TRACE(testing::Message()
                    << "options: " << testing::PrintToString(more) << " --threads " << threads);

@@ -12,6 +12,7 @@
 #include "tests/state/small_service.h"
 #include "tests/support/check_whole.h"
 #include "tests/support/faulty_storage.h"
+#include "tests/support/sanitized.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -23,7 +24,7 @@ using Kind = StorageCall::Kind;
 
 constexpr char kFaultyPath[] = "/notes";
 constexpr std::array kErrors = {EIO, ENOSPC, EDQUOT, EROFS, EMFILE, EACCES, EPERM, ENOENT};
-constexpr uint64_t kPowerLosses = 12;  // of each disk, drawn if there are more
+constexpr uint64_t kPowerLosses = kSanitized ? 4 : 12;  // of each disk, drawn if there are more
 
 StateDirectoryOptions OnDisk(FaultyStorage& storage) {
   return {.storage = &storage, .identity = 5};

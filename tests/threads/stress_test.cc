@@ -10,13 +10,14 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/sanitized.h"
 #include "tests/threads/environment.h"
 #include "tests/threads/stress_round.h"
 
 namespace pleat::inline v0_1 {
 namespace {
 
-constexpr uint64_t kOperations = 2'000'000;
+constexpr uint64_t kOperations = kSanitized ? 1'000'000 : 2'000'000;
 constexpr uint64_t kOperationsPerRound = 20'000;
 constexpr uint64_t kThreads = 4;
 

@@ -17,6 +17,7 @@
 #include <pleat/folder.h>
 
 #include "engine/what_if/open_count.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/start.h"
 
 namespace pleat {
@@ -43,6 +44,8 @@ uint64_t Seed() {
   const char* const given = std::getenv("PLEAT_SEED");
   return given != nullptr ? std::strtoull(given, nullptr, 10) : 1;
 }
+
+constexpr uint64_t kSeeds = kSanitized ? 4 : 20;
 
 // Calls `check` with the random numbers of so many seeds.
 void ForSeeds(uint64_t count, const std::function<void(std::mt19937_64&)>& check) {
@@ -131,7 +134,7 @@ void ExpectRatiosAgree(const Analysis& analysis, const Events& events, Duration 
 }
 
 TEST(Analyzer, AgreesWithAFolderAtEveryGridPoint) {
-  ForSeeds(20, [](std::mt19937_64& random) {
+  ForSeeds(kSeeds, [](std::mt19937_64& random) {
     const Events events = DrawEvents(random, 1'000, 0us);
     const auto analysis = Analyze(events, {.grid = DrawGrid(random, 24)});
     EXPECT_EQ(analysis->events, 1'000u);
@@ -151,7 +154,7 @@ TEST(Analyzer, AgreesWithAFolderAtEveryGridPoint) {
 }
 
 TEST(Analyzer, AgreesWhenStampsAreOutOfOrder) {
-  ForSeeds(20, [](std::mt19937_64& random) {
+  ForSeeds(kSeeds, [](std::mt19937_64& random) {
     const Events events = DrawEvents(random, 1'000, 20s);
     const auto analysis = Analyze(events, {.grid = DrawGrid(random, 24)});
     EXPECT_GT(analysis->out_of_order, 50u);
@@ -160,7 +163,7 @@ TEST(Analyzer, AgreesWhenStampsAreOutOfOrder) {
 }
 
 TEST(Analyzer, AgreesWithAWatermarkDelayAndMaxWait) {
-  ForSeeds(60, [](std::mt19937_64& random) {
+  ForSeeds(3 * kSeeds, [](std::mt19937_64& random) {
     const Duration disorder{random() % 2 == 0 ? 20s : 1us};
     const Duration watermark_delay{random() % 2 == 0 ? static_cast<int64_t>(random() % 10'000'000)
                                                      : 0};
@@ -175,7 +178,7 @@ TEST(Analyzer, AgreesWithAWatermarkDelayAndMaxWait) {
 }
 
 TEST(Analyzer, KnowsThePeakOfOpenGroupsAlsoOutOfOrder) {
-  ForSeeds(20, [](std::mt19937_64& random) {
+  ForSeeds(kSeeds, [](std::mt19937_64& random) {
     const Events events = DrawEvents(random, 1'000, 1s);
     const Duration watermark_delay{random() % 2 == 0 ? 0
                                                      : static_cast<int64_t>(random() % 2'000'000)};
