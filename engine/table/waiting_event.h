@@ -153,9 +153,10 @@ class EventMemory {
   static size_t ClassOf(size_t bytes) noexcept {
     return std::min(kSizes, static_cast<size_t>(std::bit_width(PagePool::kPageBytes / bytes))) - 1;
   }
-  static constexpr size_t kBeside = sizeof(EventChunk) + kPaddingBytes;  // events, in a chunk
+  // The bytes of a chunk that are not for events, and how many are in the largest one.
+  static constexpr size_t kBeside = sizeof(EventChunk) + kPaddingBytes;
   static constexpr size_t kLargest = PagePool::kPageBytes - kBeside;
-  using Chunks = Slab<NoCold, kSizes - 1>;
+  using Chunks = Slab<NoCold, kSizes - 1>;  // a page has 2^(kSizes - 1) of the smallest
 
   // If no more than this waits, memory comes as it is touched.
   static constexpr size_t kPlainBytes = size_t{4} << 20;
