@@ -333,6 +333,10 @@ TEST(Snapshot, ANewVersionReadsTheFieldsOfAnOldOne) {
   ASSERT_TRUE(after.Restore(before.Snapshot()).ok());
   EXPECT_EQ(after.totals.Peek("ann")->state.sum, 12);
   EXPECT_EQ(after.totals.Peek("ann")->state.count, 5u);
+  // Its own fields are read as those of its version.
+  Service<TotalWithCount> same;
+  ASSERT_TRUE(same.Restore(after.Snapshot()).ok());
+  EXPECT_EQ(same.totals.Peek("ann")->state.count, 5u);
   // And not the other way round.
   Service back;
   EXPECT_EQ(back.Restore(after.Snapshot()).code(), absl::StatusCode::kUnimplemented);

@@ -86,6 +86,10 @@ void TakeWithFault(StorageFault fault) {
   const absl::Status taken = service.TakeSnapshot();
   const SnapshotState state = service.directory->state();
   EXPECT_EQ(state.last, taken);
+  const bool is_read = storage.log()[fault.call].kind == StorageCall::Kind::kReadAt;
+  if (is_read && fault.error != 0 && fault.error != EINTR) {
+    EXPECT_FALSE(taken.ok()) << "a snapshot that cannot be read again does not count";
+  }
   EXPECT_EQ(state.taken, taken.ok() ? 2u : 1u);
   EXPECT_EQ(state.failed, taken.ok() ? 0u : 1u);
   if (!taken.ok()) {
