@@ -16,11 +16,11 @@
 #include <absl/status/status.h>
 #include <pleat/engine.h>
 
+#include "engine/base/gate.h"
 #include "engine/base/hash.h"
 #include "engine/base/lock.h"
 #include "engine/base/page_pool.h"
 #include "engine/base/timeline.h"
-#include "engine/core/gate.h"
 #include "engine/partition/partition.h"
 #include "engine/table/packed_key.h"
 

@@ -63,20 +63,21 @@ absl::Status OpenError(int error, const std::string& path, int directory, const 
   return StorageError(error, "open", path);
 }
 
+// Of the hash FNV-1a.
+constexpr uint64_t kPrime = 0x100000001b3;
+
 class PosixWriter final : public StorageWriter {
  public:
   PosixWriter(Descriptor file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
 
   absl::Status Append(std::string_view bytes) override {
-    if (!failed_.ok()) return failed_;
-    while (!bytes.empty()) {
-      const ssize_t wrote =
-          Uninterrupted([&] { return write(file_.get(), bytes.data(), bytes.size()); });
-      // Nothing written and no error is nothing that a regular file does. It must not go on for ever.
-      if (wrote <= 0) return failed_ = StorageError(wrote == 0 ? EIO : errno, "write to", path_);
-      bytes.remove_prefix(static_cast<size_t>(wrote));
-    }
-    return absl::OkStatus();
+    return WriteAll(bytes, [&](size_t) { return write(file_.get(), bytes.data(), bytes.size()); });
+  }
+
+  absl::Status Overwrite(std::string_view bytes) override {
+    return WriteAll(bytes, [&](size_t at) {
+      return pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
+    });
   }
 
   absl::Status Sync() override {
@@ -102,6 +103,20 @@ class PosixWriter final : public StorageWriter {
   }
 
  private:
+  // Calls `write_some(written)` until all is written; it writes `bytes`, of which the beginning goes.
+  template <class WriteSome>
+  absl::Status WriteAll(std::string_view& bytes, const WriteSome& write_some) {
+    if (!failed_.ok()) return failed_;
+    for (size_t written = 0; !bytes.empty();) {
+      const ssize_t wrote = Uninterrupted([&] { return write_some(written); });
+      // Nothing written and no error is nothing that a regular file does. It must not go on for ever.
+      if (wrote <= 0) return failed_ = StorageError(wrote == 0 ? EIO : errno, "write to", path_);
+      bytes.remove_prefix(static_cast<size_t>(wrote));
+      written += static_cast<size_t>(wrote);
+    }
+    return absl::OkStatus();
+  }
+
   Descriptor file_;
   const std::string path_;
   absl::Status failed_;  // what Append() and Sync() say from now on
@@ -142,6 +157,16 @@ class PosixDirectory final : public StorageDirectory {
       : directory_(std::move(directory)), path_(std::move(path)) {}
 
   const std::string& path() const override { return path_; }
+
+  uint64_t MachineRun() override {
+    const Descriptor file(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+    char text[64];
+    const ssize_t size =
+        file.is_open() ? Uninterrupted([&] { return read(file.get(), text, sizeof text); }) : 0;
+    uint64_t number = 0;
+    for (ssize_t i = 0; i < size; ++i) number = (number ^ static_cast<uint8_t>(text[i])) * kPrime;
+    return number;
+  }
 
   absl::Status Lock() override {
     if (lock_.is_open()) return absl::OkStatus();

@@ -105,6 +105,12 @@ void FaultyDisk::Append(FileId file, std::string_view bytes) {
   own.unsynced.insert(end);
 }
 
+void FaultyDisk::Overwrite(FileId file, std::string_view bytes) {
+  File& own = Own(file);
+  own.bytes.replace(0, bytes.size(), bytes);
+  own.durable = own.bytes.size();
+}
+
 void FaultyDisk::Sync(FileId file) {
   if (files_.at(file)->unsynced.empty()) return;
   File& own = Own(file);
@@ -200,6 +206,7 @@ FaultyDisk FaultyDisk::AfterPowerLoss(Pick pick) const {
       left.files_.emplace(file, FileAfterPowerLoss(files_.at(file), pick));
     }
   }
+  left.machine_run_ = machine_run_ + 1;
   return left;
 }
 

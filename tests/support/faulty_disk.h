@@ -62,6 +62,8 @@ class FaultyDisk {
   // Of a file that somebody may still reach.
   const std::string& Bytes(FileId file) const { return files_.at(file)->bytes; }
   void Append(FileId file, std::string_view bytes);
+  // The bytes are durable at once, which is one way for them to be.
+  void Overwrite(FileId file, std::string_view bytes);
   void Sync(FileId file);
   void FailSync(FileId file, FailedSync how);
   // Whether the next sync of the file has to tell that the one before had failed.
@@ -82,6 +84,8 @@ class FaultyDisk {
   // What is left after a power loss. All of it is durable. Where `pick` answers 0 all is lost that
   // can be, and where it answers n - 1 all is kept.
   FaultyDisk AfterPowerLoss(Pick pick) const;
+  // How often the machine was started.
+  uint64_t machine_run() const { return machine_run_; }
   // How many ways there are to answer; kTooMany if that many or more.
   uint64_t PowerLosses() const;
   static constexpr uint64_t kTooMany = uint64_t{1} << 62;
@@ -128,6 +132,7 @@ class FaultyDisk {
   Directories directories_;
   FileId last_file_ = kNoFile;
   Lost lost_ = Lost::kZeros;
+  uint64_t machine_run_ = 1;
   uint64_t capacity_ = UINT64_MAX;
   std::shared_ptr<const File> older_;  // what Lost::kOlderFile shows
 };

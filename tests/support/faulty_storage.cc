@@ -33,6 +33,7 @@ std::string_view WordsOf(Kind kind) {
     case Kind::kSyncDirectory:
     case Kind::kSync: return "sync";
     case Kind::kAppend: return "write to";
+    case Kind::kOverwrite: return "overwrite";
     case Kind::kClose: return "close";
     case Kind::kReadAt: return "read";
     case Kind::kSize: return "examine";
@@ -68,6 +69,7 @@ bool StorageCall::changes() const {
     case Kind::kRemove:
     case Kind::kSyncDirectory:
     case Kind::kAppend:
+    case Kind::kOverwrite:
     case Kind::kSync: return true;
     default: return false;
   }
@@ -76,7 +78,7 @@ bool StorageCall::changes() const {
 std::string StorageCall::ToString() const {
   std::string text(WordsOf(kind));
   text.append(" ").append(path);
-  if (kind == Kind::kAppend || kind == Kind::kReadAt) {
+  if (kind == Kind::kAppend || kind == Kind::kOverwrite || kind == Kind::kReadAt) {
     text.append(", ").append(std::to_string(bytes)).append(" bytes");
   }
   return text;
@@ -171,6 +173,18 @@ class FaultyStorage::Writer final : public StorageWriter {
     return failed_;
   }
 
+  absl::Status Overwrite(std::string_view bytes) override {
+    if (!failed_.ok()) return failed_;
+    const std::lock_guard guard(machine_->lock);
+    const Machine::Fate fate = machine_->Begin({Kind::kOverwrite, path_, bytes.size()});
+    failed_ = fate.error;
+    if (failed_.ok() && bytes.size() > machine_->disk.Bytes(file_).size() + machine_->disk.Room()) {
+      return failed_ = StorageError(ENOSPC, WordsOf(Kind::kOverwrite), path_);
+    }
+    if (fate.acts) machine_->disk.Overwrite(file_, bytes);
+    return failed_;
+  }
+
   absl::Status Sync() override {
     if (!failed_.ok()) return failed_;
     const std::lock_guard guard(machine_->lock);
@@ -249,6 +263,11 @@ class FaultyStorage::Directory final : public StorageDirectory {
   }
 
   const std::string& path() const override { return path_; }
+
+  uint64_t MachineRun() override {
+    const std::lock_guard guard(machine_->lock);
+    return machine_->disk.machine_run();
+  }
 
   absl::Status Lock() override {
     const std::lock_guard guard(machine_->lock);

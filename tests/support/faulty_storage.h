@@ -46,6 +46,7 @@ struct StorageCall {
     kList,
     kSyncDirectory,
     kAppend,
+    kOverwrite,
     kSync,
     kClose,
     kReadAt,
@@ -53,7 +54,7 @@ struct StorageCall {
   };
   Kind kind;
   std::string path;
-  uint64_t bytes = 0;  // of kAppend and kReadAt
+  uint64_t bytes = 0;  // of kAppend, kOverwrite and kReadAt
 
   // Whether the disk is another one after it.
   bool changes() const;

@@ -7,7 +7,8 @@
 //   if (!directory.ok()) return directory.status();
 //   if (absl::Status locked = (*directory)->Lock(); !locked.ok()) return locked;
 //
-// A file is written once, from its beginning to its end, and never changed. To replace a file so
+// A file is written once, from its beginning to its end, and never changed, but for small ones that
+// are overwritten in place for others to read. To replace a file so
 // that at any instant either the old one or the new one is there, whatever fails:
 //
 //   create "new", append, sync, close; rename "new" to "current"; sync the directory.
@@ -59,6 +60,12 @@ class PLEAT_EXPORT StorageWriter {
   // Errors: any part of the bytes may have been written. The file is of no use any more: every
   // later Append() and Sync() gives the same error. Close and remove it, and write another.
   virtual absl::Status Append(std::string_view bytes) = 0;
+
+  // Writes `bytes` over the beginning of the file, which must be at least as long, or empty.
+  // Somebody who reads it at the same time may see a part of them: so they need a checksum. After a
+  // crash of the machine each byte is an old one or a new one, synced or not.
+  // Errors: as Append().
+  virtual absl::Status Overwrite(std::string_view bytes) = 0;
 
   // Waits until everything appended is on the disk.
   // Errors: as Append(). There is no second try, because the system may say OK to one although it
@@ -136,6 +143,10 @@ class PLEAT_EXPORT StorageDirectory {
 
   // The names inside, sorted, of whatever kind; all but "LOCK". O(entries).
   virtual absl::StatusOr<std::vector<std::string>> List() = 0;
+
+  // Tells this run of the machine from the runs before: the same number for every process until the
+  // machine starts anew. 0: nobody knows.
+  virtual uint64_t MachineRun() = 0;
 
   // Waits until everything created, renamed and removed is on the disk.
   // Errors: all of it since the last success may be undone by a crash, for ever, whatever later
