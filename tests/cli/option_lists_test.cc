@@ -20,6 +20,7 @@
 #include "tools/pleat/live/live_set_command.h"
 #include "tools/pleat/rollup/rollup_command.h"
 #include "tools/pleat/state/state_command.h"
+#include "tools/pleat/store/store_command.h"
 
 namespace pleat::cli {
 namespace {
@@ -231,11 +232,13 @@ TEST(OptionLists, OfEveryCommandAgree) {
   RollupRunOptions rollup;
   AnalyzeOptions analyze;
   StateOptionsGiven state;
+  StoreOptions store;
   for (const Command& command :
        {CommandOf(kFoldCommand, fold), CommandOf(kLiveSetCommand, live),
         CommandOf(kRollupCommand, rollup),
         CommandOf("analyze", AnalyzeFlags(analyze), AnalyzeHelp(), analyze),
-        CommandOf("state", StateFlags(state), StateHelp(), state)}) {
+        CommandOf("state", StateFlags(state), StateHelp(), state),
+        CommandOf("store", StoreFlags(store), StoreHelp(), store)}) {
     SCOPED_TRACE(command.name);
     EXPECT_EQ(OptionsOfHelp(command.help), OptionsOfTable(command.flags));
     ExpectRowsOfTheTable(command);

@@ -23,6 +23,7 @@
 #include "tools/pleat/old_names.h"
 #include "tools/pleat/rollup/rollup_command.h"
 #include "tools/pleat/state/state_command.h"
+#include "tools/pleat/store/store_command.h"
 
 namespace pleat::cli {
 namespace {
@@ -81,6 +82,11 @@ constexpr Subcommand kSubcommands[] = {
      StateMain,
      [] { return FlagsToRead(StateFlags); },
      {kStateActions, "DIR"}},
+    {"store",
+     "shows, checks and reads an event store",
+     StoreMain,
+     [] { return FlagsToRead(StoreFlags); },
+     {kStoreActions, "DIR"}},
     {"completions",
      "prints what a shell needs to complete all this",
      CompletionsMain,

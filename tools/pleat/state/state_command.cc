@@ -9,7 +9,7 @@
 #include <pleat/state_directory.h>
 
 #include "tools/pleat/console.h"
-#include "tools/pleat/state/lock_owner.h"
+#include "tools/pleat/lock_owner.h"
 #include "tools/pleat/state/state_text.h"
 
 namespace pleat::cli {

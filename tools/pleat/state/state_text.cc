@@ -8,6 +8,7 @@
 #include <pleat/json_lines.h>
 
 #include "tools/pleat/errno_status.h"
+#include "tools/pleat/json_text.h"
 #include "tools/pleat/quantity_text.h"
 #include "tools/pleat/run_note.h"
 
@@ -15,36 +16,6 @@ namespace pleat::cli {
 namespace {
 
 std::string Number(uint64_t n) { return std::to_string(n); }
-
-// The length of the UTF-8 character that the text begins with; 0 if it begins with none.
-size_t CharacterAt(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const uint8_t first = byte(0);
-  if (first < 0x80) return 1;
-  const size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < size) return 0;
-  for (size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  // Overlong forms, surrogates, and what is above the last character.
-  const bool out_of_range = (first == 0xe0 && byte(1) < 0xa0) ||
-                            (first == 0xed && byte(1) > 0x9f) ||
-                            (first == 0xf0 && byte(1) < 0x90) || (first == 0xf4 && byte(1) > 0x8f);
-  return out_of_range ? 0 : size;
-}
-
-// As a JSON string. A name of a file may have any bytes: those that are no UTF-8 become U+FFFD.
-std::string Quoted(std::string_view text) {
-  std::string valid;
-  while (!text.empty()) {
-    const size_t size = CharacterAt(text);
-    valid += size > 0 ? text.substr(0, size) : std::string_view("\uFFFD");
-    text.remove_prefix(std::max<size_t>(size, 1));
-  }
-  std::string out;
-  AppendJsonString(valid, out);
-  return out;
-}
 
 std::string_view StateOf(const StateDirectoryReport& report, Owner owner) {
   if (!report.damage.empty()) return "damaged";
@@ -84,8 +55,8 @@ std::string Array(const List& list, const Write& write) {
 
 std::string DamageJson(const std::vector<Damage>& damage) {
   return Array(damage, [](const Damage& each) {
-    return "{\"file\":" + Quoted(each.file) + ",\"offset\":" + Number(each.offset) +
-           ",\"why\":" + Quoted(each.why) + "}";
+    return "{\"file\":" + JsonText(each.file) + ",\"offset\":" + Number(each.offset) +
+           ",\"why\":" + JsonText(each.why) + "}";
   });
 }
 
@@ -116,13 +87,14 @@ std::string SourcesJson(const SnapshotInfo& info) {
     for (const SnapshotInfo::Source& each : collection.sources) {
       if (!out.empty()) out += ',';
       // A number of a source may be a hash of 64 bits, more than a JSON number holds for most.
-      out += "{\"collection\":" + Quoted(collection.name) + ",\"source\":\"" + Number(each.source) +
-             "\",\"offset\":" + Number(each.lowest) + ",\"highest\":" + Number(each.highest) + "}";
+      out += "{\"collection\":" + JsonText(collection.name) + ",\"source\":\"" +
+             Number(each.source) + "\",\"offset\":" + Number(each.lowest) +
+             ",\"highest\":" + Number(each.highest) + "}";
     }
   }
   for (const RunNote::Input& input : InputsOf(info)) {
     if (!out.empty()) out += ',';
-    out += "{\"file\":" + Quoted(input.name) + ",\"lines\":" + Number(input.lines) +
+    out += "{\"file\":" + JsonText(input.name) + ",\"lines\":" + Number(input.lines) +
            ",\"bytes\":" + Number(input.bytes) +
            ",\"whole\":" + (input.read_whole ? "true" : "false") + "}";
   }
@@ -171,7 +143,7 @@ std::string ShowJson(const StateDirectoryReport& report, Owner owner) {
   out += ",\"time\":" + (time.empty() ? std::string("null") : "\"" + time + "\"");
   out += ",\"partitions\":" + std::to_string(info.partitions);
   out += ",\"collections\":" + Array(info.collections, [](const SnapshotInfo::Collection& each) {
-           return "{\"name\":" + Quoted(each.name) + ",\"kind\":" + Quoted(each.kind) +
+           return "{\"name\":" + JsonText(each.name) + ",\"kind\":" + JsonText(each.kind) +
                   ",\"groups\":" + Number(each.entries) + "}";
          });
   out += ",\"groups\":" + Number(AllEntries(info)) + ",\"bytes\":" + Number(report.bytes);
@@ -220,7 +192,7 @@ std::string SalvageText(const SalvageReport& report, std::string_view out_direct
 }
 
 std::string SalvageJson(const SalvageReport& report) {
-  return std::string("{\"saved\":") + (report.file.empty() ? "null" : Quoted(report.file)) +
+  return std::string("{\"saved\":") + (report.file.empty() ? "null" : JsonText(report.file)) +
          ",\"partitions\":" + std::to_string(report.snapshot.partitions) +
          ",\"lost\":" + Array(report.lost, [](int each) { return std::to_string(each); }) +
          ",\"bytes_lost\":" + Number(report.bytes_lost) +

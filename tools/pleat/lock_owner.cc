@@ -1,4 +1,4 @@
-#include "tools/pleat/state/lock_owner.h"
+#include "tools/pleat/lock_owner.h"
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>

@@ -1,0 +1,305 @@
+#include "tools/pleat/store/store_command.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <pleat/event_store.h>
+#include <pleat/json_lines.h>
+
+#include "tools/pleat/console.h"
+#include "tools/pleat/interrupt.h"
+#include "tools/pleat/json_text.h"
+#include "tools/pleat/lock_owner.h"
+#include "tools/pleat/quantity_text.h"
+#include "tools/pleat/store/store_read.h"
+#include "tools/pleat/summary_text.h"
+
+namespace pleat::cli {
+namespace {
+
+constexpr std::string_view kStoreExamples =
+    R"(pleat store: looks into an event store, in which a program keeps its events
+
+Usage: pleat store show DIR [--json]
+       pleat store check DIR [--json]
+       pleat store read DIR [OPTIONS]
+
+Examples:
+  How much is in it, and who appends:
+    pleat store show /var/lib/orders
+
+  Whether every record is as it was written, from a nightly job:
+    pleat store check /var/lib/orders || mail -s "store damaged" ops
+
+  What came since noon, folded again:
+    pleat store read /var/lib/orders --from 2026-11-28T12:00:00Z |
+      pleat fold --key user --quiet 5m --merge 'orders=count()'
+
+  All of one key, and what comes next:
+    pleat store read /var/lib/orders --key 'order 17' --follow
+
+)";
+
+constexpr std::string_view kStoreNotes = R"(
+DIR is only read, without its lock: a program may append meanwhile. What is
+  shown is durable.
+read writes a line for each record, in the order of `appended`. A payload that
+  is a JSON object gets one more member, and any other is the member `payload`,
+  or `payload_base64` if it is no text:
+    {"user":"ann","_store":{"partition":3,"offset":17,"key":"ann",...}}
+OFFSET counts the records of one partition, from 0; so it needs --partition or
+  --key. TIME is an instant of `appended`, such as 2026-11-28T12:00:00Z.
+Exit codes: 0 done; 1 damaged, no event store, or could not be read; 2 wrong
+  usage; 130, 143, 129 asked to end (SIGINT, SIGTERM, SIGHUP).
+)";
+
+absl::Status WrongUsage(const std::string& why) { return absl::InvalidArgumentError(why); }
+
+FlagValue PlaceValue(StorePlace& place) {
+  const auto set = [&place](std::string_view name, std::string_view text) {
+    uint64_t offset = 0;
+    EngineTime time{};
+    place = {};
+    const char* const end = text.data() + text.size();
+    if (std::from_chars(text.data(), end, offset) == std::from_chars_result{end, std::errc()}) {
+      place.offset = offset;
+    } else if (ParseTimestamp(text, time)) {
+      place.time = time;
+    } else {
+      return WrongFlag(name, "must be an offset, or a time such as 2026-11-28T12:00:00Z");
+    }
+    return absl::OkStatus();
+  };
+  return {set, [] { return std::string(); }};
+}
+
+FlagValue PartitionValue(std::optional<int>& partition) {
+  const auto set = [&partition](std::string_view name, std::string_view text) {
+    int number = 0;
+    const absl::Status read = pleat::cli::Number(number, 0, 4095).set(name, text);
+    if (read.ok()) partition = number;
+    return read;
+  };
+  return {set, [] { return std::string(); }};
+}
+
+FlagValue KeyValue(std::optional<std::string>& key) {
+  const auto set = [&key](std::string_view, std::string_view text) {
+    key = std::string(text);
+    return absl::OkStatus();
+  };
+  return {set, [] { return std::string(); }};
+}
+
+// What `show` says.
+struct StoreReport {
+  uint64_t identity = 0;
+  int partitions = 0;
+  uint64_t records = 0;
+  uint64_t segments = 0;
+  uint64_t bytes = 0;
+  uint64_t lost_files = 0;
+  std::optional<EngineTime> first, last;  // `appended`
+  std::vector<uint64_t> next;             // of each partition
+};
+
+void CountFiles(const std::string& directory, StoreReport& report) {
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, failed)) {
+    const std::string name = entry.path().filename().string();
+    report.lost_files += name.starts_with("lost-") ? 1 : 0;
+    if (!name.starts_with("segment-")) continue;
+    ++report.segments;
+    report.bytes += entry.file_size(failed);
+  }
+}
+
+absl::StatusOr<StoreReport> Inspect(const std::string& directory) {
+  const absl::StatusOr<std::unique_ptr<EventStoreReader>> store = EventStoreReader::Open(directory);
+  if (!store.ok()) return store.status();
+  StoreReport report{.identity = (*store)->identity(), .partitions = (*store)->partitions()};
+  CountFiles(directory, report);
+  StorePage page;
+  for (int p = 0; p < report.partitions; ++p) {
+    const uint64_t next = (*store)->Durable(p);
+    report.next.push_back(next);
+    report.records += next;
+    if (next == 0) continue;
+    for (const uint64_t offset : {uint64_t{0}, next - 1}) {
+      const absl::StatusOr<ReadOutcome> read = (*store)->Read(p, offset, 1, page);
+      if (!read.ok()) return read.status();
+      const EngineTime at = page.records().front().appended;
+      report.first = std::min(report.first.value_or(at), at);
+      report.last = std::max(report.last.value_or(at), at);
+    }
+  }
+  return report;
+}
+
+std::string TimeOr(const std::optional<EngineTime>& time, std::string_view none) {
+  return time ? FormatTimestamp(*time) : std::string(none);
+}
+
+std::string ShowText(const StoreReport& report, std::optional<int> appender) {
+  std::string out =
+      SummaryText({{"partitions", Grouped(static_cast<uint64_t>(report.partitions)), ""},
+                   {"records", Grouped(report.records), ""},
+                   {"bytes", Grouped(report.bytes), "in " + Counted(report.segments, "file")},
+                   {"first", TimeOr(report.first, "none"), ""},
+                   {"last", TimeOr(report.last, "none"), ""},
+                   {"appender", appender ? "process " + std::to_string(*appender) : "none", ""}});
+  if (report.lost_files > 0) {
+    out += Counted(report.lost_files, "file") +
+           " lost-N: blocks behind a hole, which nothing reads; look at them, and remove them\n";
+  }
+  return out;
+}
+
+std::string ShowJson(const StoreReport& report, std::optional<int> appender) {
+  const auto time = [](const std::optional<EngineTime>& at) {
+    return at ? JsonText(FormatTimestamp(*at)) : std::string("null");
+  };
+  std::string out = "{\"identity\":\"" + std::to_string(report.identity) + "\"," +
+                    MembersText({{"partitions", static_cast<uint64_t>(report.partitions)},
+                                 {"records", report.records},
+                                 {"bytes", report.bytes},
+                                 {"segments", report.segments},
+                                 {"lost_files", report.lost_files}}) +
+                    ",\"first\":" + time(report.first) + ",\"last\":" + time(report.last);
+  if (appender) out += ",\"process\":" + std::to_string(*appender);
+  out += ",\"next\":[";
+  for (size_t i = 0; i < report.next.size(); ++i) {
+    out += (i > 0 ? "," : "") + std::to_string(report.next[i]);
+  }
+  return out + "]}\n";
+}
+
+// Reads every record. `damage` gets what is wrong, at most once for each partition.
+absl::StatusOr<uint64_t> CheckAll(const EventStoreReader& store, std::vector<std::string>& damage) {
+  uint64_t records = 0;
+  StorePage page;
+  for (int p = 0; p < store.partitions(); ++p) {
+    for (uint64_t next = 0; next < store.Durable(p) && !Interrupted(); next = page.next()) {
+      const absl::StatusOr<ReadOutcome> read = store.Read(p, next, 1 << 20, page);
+      if (absl::IsDataLoss(read.status())) {
+        damage.emplace_back(read.status().message());
+        break;
+      }
+      if (!read.ok()) return read.status();
+      records += page.records().size();
+    }
+  }
+  std::ranges::sort(damage);
+  damage.erase(std::unique(damage.begin(), damage.end()), damage.end());
+  return records;
+}
+
+int Check(const std::string& directory, bool json) {
+  const absl::StatusOr<std::unique_ptr<EventStoreReader>> store = EventStoreReader::Open(directory);
+  std::vector<std::string> damage;
+  absl::StatusOr<uint64_t> records = 0;
+  if (absl::IsDataLoss(store.status())) {
+    damage.emplace_back(store.status().message());
+  } else if (!store.ok()) {
+    return Complain("store", store.status());
+  } else {
+    records = CheckAll(**store, damage);
+  }
+  if (!records.ok()) return Complain("store", records.status());
+  if (Interrupted()) return kExitSignal + StopSignal();
+  std::string out;
+  if (json) {
+    out = "{\"state\":\"" + std::string(damage.empty() ? "ok" : "damaged") +
+          "\",\"records\":" + std::to_string(*records) + ",\"damage\":[";
+    for (const std::string& each : damage) {
+      out += (&each == damage.data() ? "" : ",") + JsonText(each);
+    }
+    out += "]}\n";
+  } else {
+    for (const std::string& each : damage) out += each + "\n";
+    if (damage.empty()) out = "ok, " + Counted(*records, "record") + "\n";
+  }
+  const int printed = Print(out);
+  return printed == kExitDone && !damage.empty() ? kExitFailed : printed;
+}
+
+int Show(const std::string& directory, bool json) {
+  const absl::StatusOr<StoreReport> report = Inspect(directory);
+  if (!report.ok()) return Complain("store", report.status());
+  const std::optional<int> appender = LockOwner(directory);
+  return Print(json ? ShowJson(*report, appender) : ShowText(*report, appender));
+}
+
+absl::Status CheckUsage(const GivenFlags& given, const StoreOptions& options) {
+  if (given.inputs.empty()) return WrongUsage("say what to do: show, check or read");
+  const std::string& action = given.inputs.front();
+  if (std::ranges::find(kStoreActions, action) == std::end(kStoreActions)) {
+    const std::string nearest =
+        NearestName(action, {std::begin(kStoreActions), std::end(kStoreActions)});
+    return WrongUsage(
+        "unknown action \"" + action + "\"; " +
+        (nearest.empty() ? "there are show, check and read" : "did you mean \"" + nearest + "\"?"));
+  }
+  if (given.inputs.size() != 2) return WrongUsage(action + ": takes one directory");
+  for (const std::string_view name : {"partition", "key", "from", "to", "follow", "output"}) {
+    if (action != "read" && given.Has(name)) return WrongFlag(name, "is for read only");
+  }
+  if (action == "read" && options.json) return WrongFlag("json", "read writes JSON anyway");
+  if (options.partition && options.key) return WrongFlag("partition", "a key has a partition");
+  const bool one = options.partition || options.key;
+  if (options.from.offset && !one) return WrongFlag("from", "an offset needs --partition or --key");
+  if (options.to.offset && !one) return WrongFlag("to", "an offset needs --partition or --key");
+  if (options.follow && options.to.is_given()) return WrongFlag("follow", "contradicts --to");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<Flag> StoreFlags(StoreOptions& options) {
+  return {
+      Heading("Of read"),
+      {"partition", "N", "only this partition", PartitionValue(options.partition)},
+      {"key", "KEY", "only records of this key", KeyValue(options.key)},
+      {"from", "PLACE", "begin at this OFFSET or TIME; else at the beginning",
+       PlaceValue(options.from)},
+      {"to", "PLACE", "end before this OFFSET or TIME; else at the end", PlaceValue(options.to)},
+      {"follow", "", "go on with records as they become durable", Switch(options.follow), 'f'},
+      {"output", "FILE", "where the lines go; - is standard output",
+       FileName(options.output, Dash::kStandardStream), 'o'},
+      Heading("Of show and check"),
+      {"json", "", "one JSON object instead of text for people", Switch(options.json)},
+      Heading("Of all"),
+      {"help", "", "this text", Switch(options.help), 'h'},
+  };
+}
+
+std::string StoreHelp() {
+  StoreOptions options;
+  return std::string(kStoreExamples) + FlagsHelp(StoreFlags(options)) + std::string(kStoreNotes);
+}
+
+int StoreMain(int argc, const char* const* argv) {
+  StoreOptions options;
+  const std::vector<Flag> table = StoreFlags(options);
+  const absl::StatusOr<GivenFlags> given = ParseFlags(table, argc, argv);
+  if (!given.ok()) return Complain("store", given.status());
+  if (absl::Status set = SetGiven(table, *given); !set.ok()) return Complain("store", set);
+  if (options.help) return Print(StoreHelp());
+  if (absl::Status usage = CheckUsage(*given, options); !usage.ok()) {
+    return Complain("store", usage);
+  }
+  const std::string& action = given->inputs[0];
+  const std::string& directory = given->inputs[1];
+  if (action == "show") return Show(directory, options.json);
+  if (action == "check") return Check(directory, options.json);
+  return ReadStore(directory, options);
+}
+
+}  // namespace pleat::cli
