@@ -40,6 +40,8 @@ endfunction()
 
 pleat_install(pleat core)
 pleat_install_pc(pleat)
+pleat_install(pleat_store store)
+pleat_install_pc(pleat-store)
 if(PLEAT_WITH_JSON)
   pleat_install(pleat_json json)
   set(pc_simdjson)

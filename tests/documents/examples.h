@@ -16,6 +16,7 @@
 #include <pleat/asio_watcher.h>
 #include <pleat/drain.h>
 #include <pleat/engine.h>
+#include <pleat/event_store.h>
 #include <pleat/folder.h>
 #include <pleat/intake.h>
 #include <pleat/json.h>
@@ -25,6 +26,7 @@
 #include <pleat/metrics.h>
 #include <pleat/presence.h>
 #include <pleat/rollup.h>
+#include <pleat/state_directory.h>
 #include <pleat/trace.h>
 #include <pleat/wait_pop.h>
 
@@ -48,6 +50,20 @@ template <class... Args>
 void Reject(const Args&...);
 template <class... Args>
 void Warn(const Args&...);
+
+// Those of docs/howto-keep-events.md.
+struct Total {
+  void Fold(int64_t more) noexcept;
+  template <class F>
+  void Stored(F& f) {
+    f(cents);
+  }
+  int64_t cents = 0;
+};
+std::vector<pleat::KeyedEvent<int64_t>> EventsOf(const pleat::StorePage& page);
+extern pleat::Folder<int64_t, Total> totals;
+extern std::unique_ptr<pleat::StateDirectory> directory;
+extern int partition;
 
 // clang-format off
 #define PLEAT_EXAMPLE_PARAMETERS                                      \

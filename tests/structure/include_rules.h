@@ -4,6 +4,7 @@
 //
 //   base <- table, timer, state <- outbox <- fold, rollup, live <- partition <- core
 //                                 core <- include/pleat (API) <- lines, asio, metrics <- tools/pleat
+//   base <- store, a library of its own
 //
 // A folder sees itself, folders to its left, and those public headers that declare plain types.
 // What stands right of the API sees only the API. A third party comes in by one door. Time is an

@@ -21,9 +21,18 @@ TEST(IncludeRules, FolderSeesItselfAndWhatIsLeftOfIt) {
                       "#include \"engine/base/check.h\"\n"
                       "#include <pleat/untyped/storage.h>\n#include <fcntl.h>\n"),
               IsEmpty());
+  EXPECT_THAT(Examine("engine/store/a.cc",
+                      "#include \"engine/base/gate.h\"\n#include <pleat/event_store.h>\n"),
+              IsEmpty());
 }
 
 TEST(IncludeRules, FolderDoesNotSeeWhatIsRightOfItOrInItsColumn) {
+  EXPECT_THAT(Examine("engine/store/a.cc", "#include \"engine/state/blocks.h\"\n"),
+              ElementsAre(HasSubstr("not left")));
+  EXPECT_THAT(Examine("engine/store/a.cc", "#include \"engine/core/snapshot_head.h\"\n"),
+              ElementsAre(HasSubstr("not left")));
+  EXPECT_THAT(Examine("engine/core/a.cc", "#include \"engine/store/block.h\"\n"),
+              ElementsAre(HasSubstr("not left")));
   EXPECT_THAT(Examine("engine/base/a.h", "#pragma once\n\n#include \"engine/table/slab.h\"\n"),
               ElementsAre("engine/base/a.h:3: engine/table/slab.h is not left of this folder"));
   EXPECT_THAT(Examine("engine/table/a.h", "#include \"engine/timer/wheel.h\"\n"),

@@ -94,7 +94,8 @@ void SetRegister(pid_t thread, size_t place, long value) {
 // --- The program
 
 // Starts the program, traced or not. `life` gets the end of a pipe that ends when the program does.
-pid_t Start(std::vector<std::string> argv, const std::string& err, bool traced, int& life) {
+pid_t Start(std::vector<std::string> argv, const std::string& out, const std::string& err,
+            bool traced, int& life) {
   std::vector<char*> arguments;
   for (std::string& argument : argv) arguments.push_back(argument.data());
   arguments.push_back(nullptr);
@@ -102,8 +103,8 @@ pid_t Start(std::vector<std::string> argv, const std::string& err, bool traced, 
   if (pipe2(ends, O_CLOEXEC) != 0) return -1;
   const pid_t pid = fork();
   if (pid == 0) {
-    dup2(open("/dev/null", O_RDWR), STDIN_FILENO);
-    dup2(STDIN_FILENO, STDOUT_FILENO);
+    dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
+    dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
     dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
     setenv("ASAN_OPTIONS", "detect_leaks=0", 1);  // it traces the process itself
     fcntl(ends[1], F_SETFD, 0);
@@ -249,11 +250,11 @@ std::string ToText(const Trouble& trouble) {
 }
 
 TroubledEnd RunInTrouble(std::vector<std::string> argv, const Trouble& trouble,
-                         const std::string& err) {
+                         const std::string& err, const std::string& out) {
   const bool traced =
       trouble.kind != Trouble::Kind::kNone && trouble.kind != Trouble::Kind::kKillAtInstant;
   int life = -1;
-  const pid_t pid = Start(std::move(argv), err, traced, life);
+  const pid_t pid = Start(std::move(argv), out, err, traced, life);
   if (pid < 0) {
     ADD_FAILURE() << "cannot start a program: " << std::strerror(errno);
     return {};

@@ -40,15 +40,15 @@ struct TroubledEnd {
 // Whether calls can be made to fail on this kind of processor.
 bool CanFailCalls();
 
-// Runs `argv`. Standard output goes nowhere, standard error to the file `err`.
+// Runs `argv`. Standard error goes to the file `err`, and standard output to `out`.
 TroubledEnd RunInTrouble(std::vector<std::string> argv, const Trouble& trouble,
-                         const std::string& err);
+                         const std::string& err, const std::string& out = "/dev/null");
 
 // Runs `argv` to its end, or kills it when it is about to make its system call of that number.
-inline TroubledEnd RunUpToCall(std::vector<std::string> argv, uint64_t call,
-                               const std::string& err) {
+inline TroubledEnd RunUpToCall(std::vector<std::string> argv, uint64_t call, const std::string& err,
+                               const std::string& out = "/dev/null") {
   const Trouble trouble{.kind = Trouble::Kind::kKillAtCall, .call = call};
-  return RunInTrouble(std::move(argv), trouble, err);
+  return RunInTrouble(std::move(argv), trouble, err, out);
 }
 
 }  // namespace pleat::inline v0_1

@@ -1,0 +1,69 @@
+// BlockTable: where the sections of a segment's blocks lie, by partition, so that reading finds an
+// offset by two steps. It is held in memory for the segment under way and for a few others, and is
+// written at the end of a segment that is full, as its *index*:
+//
+//   a frame "IX": for each partition a number, how many sections; of the first its first offset; and
+//   of each records, bytes, its byte less that behind the section before, `appended` of the first
+//   record (signed, less that of the section before), and 8 bytes, the checksum
+//   and at the end of the file 24 bytes: "PSEN", 4 bytes 0, 8 the byte at which the frame begins, and
+//   a checksum of those
+//
+// The index is a help and no more: where it is missing or damaged, the heads of the blocks say the
+// same.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <absl/status/statusor.h>
+#include <pleat/untyped/storage.h>
+
+#include "engine/store/block.h"
+
+namespace pleat::inline v0_1 {
+
+struct SectionPlace {
+  uint64_t first_offset = 0;
+  uint64_t at = 0;  // in the file
+  uint64_t bytes = 0;
+  uint64_t checksum = 0;
+  EngineTime first{};  // `appended`
+  uint32_t count = 0;
+
+  uint64_t end() const noexcept { return first_offset + count; }
+};
+
+class BlockTable {
+ public:
+  explicit BlockTable(size_t partitions) : sections_(partitions) {}
+
+  // Those of the block at `place`. REQUIRES: it is behind those that are there.
+  void Add(const std::vector<SectionEntry>& sections, uint64_t place);
+
+  // The sections from the one on that has the offset; empty if there is none.
+  std::span<const SectionPlace> From(size_t partition, uint64_t offset) const;
+
+  // What is written behind the last block, at `place`.
+  std::string Index(const Binding& place) const;
+  // Nothing: the file has no whole index that begins at `place`.
+  static absl::StatusOr<std::optional<BlockTable>> ReadIndex(StorageReader& reader,
+                                                             size_t partitions,
+                                                             const Binding& place);
+  // From the heads of the blocks between two places. Errors: kDataLoss "<offset>" of the storage.
+  static absl::StatusOr<BlockTable> ReadHeads(StorageReader& reader, size_t partitions,
+                                              const Binding& begin, uint64_t end);
+
+ private:
+  static bool GetPartition(FieldReader& in, std::vector<SectionPlace>& sections);
+
+  std::vector<std::vector<SectionPlace>> sections_;
+};
+
+// The head of the block at a place; nothing if there is none. `buffer` is for reading.
+absl::StatusOr<std::optional<BlockHead>> ReadBlockHeadAt(StorageReader& reader,
+                                                         const Binding& place, std::string& buffer);
+
+}  // namespace pleat::inline v0_1

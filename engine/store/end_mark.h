@@ -1,0 +1,49 @@
+// EndMark: the file END, for other processes that read the store.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <pleat/untyped/storage.h>
+
+#include "engine/store/log_state.h"
+#include "engine/store/store_files.h"
+
+namespace pleat::inline v0_1 {
+
+// Thread safety: one call at a time.
+class EndMark {
+ public:
+  // REQUIRES: `directory` outlives it.
+  EndMark(StorageDirectory& directory, uint64_t identity)
+      : directory_(directory), identity_(identity), machine_run_(directory.MachineRun()) {}
+
+  // Says that the log is durable so far. Whatever comes of it, the log is right: readers learn of it
+  // by the next call, which may be Repeat().
+  void Set(const LogState& durable) {
+    end_ = {durable.cut, durable.blocks, machine_run_};
+    is_told_ = false;
+    Repeat();
+  }
+  void Repeat() {
+    if (is_told_) return;
+    if (file_ == nullptr) {
+      directory_.Remove(kStoreEnd).IgnoreError();
+      absl::StatusOr<std::unique_ptr<StorageWriter>> file = directory_.CreateFile(kStoreEnd);
+      if (!file.ok()) return;
+      file_ = *std::move(file);
+    }
+    is_told_ = file_->Overwrite(end_.Bytes(identity_)).ok();
+    if (!is_told_) file_.reset();
+  }
+
+ private:
+  StorageDirectory& directory_;
+  const uint64_t identity_;
+  const uint64_t machine_run_;
+  std::unique_ptr<StorageWriter> file_;
+  StoreEnd end_;
+  bool is_told_ = true;
+};
+
+}  // namespace pleat::inline v0_1

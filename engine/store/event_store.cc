@@ -1,0 +1,347 @@
+#include <pleat/event_store.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include <absl/base/thread_annotations.h>
+
+#include "engine/base/check.h"
+#include "engine/base/lock.h"
+#include "engine/store/appender.h"
+#include "engine/store/committer.h"
+#include "engine/store/open_store.h"
+#include "engine/store/page_reader.h"
+#include "engine/store/recovery.h"
+#include "engine/store/segments.h"
+
+namespace pleat::inline v0_1 {
+
+StorePage::StorePage() : parts_(std::make_unique<Parts>()) {}
+StorePage::~StorePage() = default;
+StorePage::StorePage(StorePage&&) noexcept = default;
+StorePage& StorePage::operator=(StorePage&&) noexcept = default;
+
+// Locks, in their order: `old_files_lock_`; `commit_lock_`; the gate of the appender; a partition's, or those of
+// segments and of the last error, which are held for moments.
+class EventStoreCore {
+ public:
+  EventStoreCore(OpenedStore opened, RecoveredLog log, const EventStoreOptions& options);
+
+  int partitions() const noexcept { return static_cast<int>(partitions_.size()); }
+  // REQUIRES: there is a partition of that number, as for all that have one.
+  const StorePartition& partition(int number) const noexcept {
+    PLEAT_CHECK(0 <= number && static_cast<size_t>(number) < partitions_.size());
+    return partitions_[static_cast<size_t>(number)];
+  }
+
+  void Start();
+  AppendAnswer Append(std::span<const StoreRecord> records, EngineTime appended,
+                      const AppendWhere& to, std::span<AppendPlace> places) noexcept;
+  absl::Status Commit();
+  absl::Status Sync();
+  absl::Status Close();
+  absl::StatusOr<ReadOutcome> Read(int partition, uint64_t from, size_t bytes,
+                                   StorePage& page) const;
+  EventStoreState state() const;
+
+ private:
+  // How many blocks' worth of bytes may be under way in kProcess before appends wait.
+  static constexpr uint64_t kBlocksUnderWayMax = 4;
+  // And files that are full: as many bytes are written again after a kill.
+  static constexpr size_t kOldFilesMax = 8;
+
+  RecoveredLog BeginAt(RecoveredLog log);
+  bool commit_syncs() const noexcept { return options_.durability != StoreDurability::kProcess; }
+  uint64_t unsynced_bytes() const noexcept {
+    return appender_.bytes() + committer_.unsynced_bytes();
+  }
+  bool HasManyOldFiles() const noexcept { return committer_.old_files() > kOldFilesMax; }
+  bool IsFull() const noexcept {
+    return commit_syncs() ? unsynced_bytes() >= options_.unsynced_bytes_max
+                          : appender_.bytes() >= kBlocksUnderWayMax * options_.block_bytes;
+  }
+  AppendOutcome Admit() noexcept;
+  void WriteIfFull() noexcept;
+  absl::Status WriteBlock() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_lock_);
+  absl::Status SyncOldFiles(size_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(old_files_lock_);
+  absl::Status CommitLocked(bool syncs) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_lock_);
+  absl::Status Note(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_lock_);
+
+  const EventStoreOptions options_;
+  const std::unique_ptr<StorageDirectory> directory_;
+  const uint64_t bytes_passed_over_;
+  const uint64_t blocks_passed_over_;
+  std::vector<StorePartition> partitions_;
+  Appender appender_;
+  Segments segments_;
+  Lock old_files_lock_;  // of whoever syncs files that are full, in kProcess
+  Lock commit_lock_;
+  LogCommitter committer_;  // but for its counts guarded by commit_lock_
+  bool closed_ ABSL_GUARDED_BY(commit_lock_) = false;
+  std::atomic<AppendOutcome> answers_{AppendOutcome::kAppended};
+  mutable Lock error_lock_;
+  absl::Status last_error_ ABSL_GUARDED_BY(error_lock_);
+};
+
+namespace {
+
+absl::Status ClosedStore() { return absl::FailedPreconditionError("the store is closed"); }
+
+// Refused: what a call can not take, whatever the store.
+bool IsTooLarge(std::span<const StoreRecord> records) {
+  uint64_t all = 0;
+  for (const StoreRecord& record : records) {
+    const size_t bytes = BytesOf(record);
+    if (bytes > kRecordBytesMax) return true;
+    all += bytes;
+  }
+  return all > kAppendBytesMax;
+}
+
+}  // namespace
+
+EventStoreCore::EventStoreCore(OpenedStore opened, RecoveredLog log,
+                               const EventStoreOptions& options)
+    : options_(options),
+      directory_(std::move(opened.directory)),
+      bytes_passed_over_(log.bytes_passed_over),
+      blocks_passed_over_(log.blocks_passed_over),
+      partitions_(opened.manifest.partitions),
+      appender_(partitions_, options.max_forward_jump),
+      segments_(*directory_, opened.manifest.identity, opened.manifest.partitions),
+      committer_(*directory_, opened.manifest, BeginAt(std::move(log)), options_, segments_,
+                 partitions_) {}
+
+RecoveredLog EventStoreCore::BeginAt(RecoveredLog log) {
+  for (size_t i = 0; i < partitions_.size(); ++i) {
+    partitions_[i].Begin(log.end.partitions[i], log.durable.partitions[i].next);
+  }
+  for (Segment& segment : log.segments) segments_.AddOld(std::move(segment));
+  return log;
+}
+
+// What was found and may not be on the disk is written again. If that fails, it is tried again by
+// each Commit().
+void EventStoreCore::Start() {
+  LongLockGuard guard(commit_lock_);
+  if (committer_.in_trouble()) {
+    Note(committer_.Resume()).IgnoreError();
+  } else {
+    committer_.Start();
+  }
+}
+
+AppendAnswer EventStoreCore::Append(std::span<const StoreRecord> records, EngineTime appended,
+                                    const AppendWhere& to, std::span<AppendPlace> places) noexcept {
+  PLEAT_CHECK(places.empty() || places.size() >= records.size());
+  PLEAT_CHECK(!to.expected || (to.partition && records.size() <= kWholeRecordsMax));
+  if (to.partition) partition(*to.partition);
+  AppendAnswer answer;
+  if (IsTooLarge(records)) answer.outcome = AppendOutcome::kTooLarge;
+  appended = Clamp(appended);
+  while (answer.outcome == AppendOutcome::kAppended && answer.taken < records.size()) {
+    answer.outcome = Admit();
+    if (answer.outcome != AppendOutcome::kAppended) break;
+    const size_t size = std::min(kWholeRecordsMax, records.size() - answer.taken);
+    AppendPlace place;
+    answer.outcome =
+        appender_.Append(records.subspan(answer.taken, size), appended, to,
+                         places.empty() ? places : places.subspan(answer.taken, size), place);
+    const bool appended_all = answer.outcome == AppendOutcome::kAppended;
+    if (answer.taken == 0 || !appended_all) {
+      answer.partition = place.partition;
+      answer.offset = place.offset;
+    }
+    if (appended_all) answer.taken += size;
+    WriteIfFull();
+  }
+  return answer;
+}
+
+// Waits, if that is wanted, until there is room for more.
+AppendOutcome EventStoreCore::Admit() noexcept {
+  for (;;) {
+    const AppendOutcome answers = answers_.load(std::memory_order_acquire);
+    if (answers != AppendOutcome::kAppended || (!IsFull() && !HasManyOldFiles())) return answers;
+    if (options_.when_full == WhenFull::kAnswer) return AppendOutcome::kOverloaded;
+    if (HasManyOldFiles()) {
+      LongLockGuard guard(old_files_lock_);
+      if (HasManyOldFiles()) SyncOldFiles(/*count=*/1).IgnoreError();
+      continue;
+    }
+    LongLockGuard guard(commit_lock_);
+    // Others may have waited for the same, and done it.
+    if (IsFull() && !closed_) CommitLocked(commit_syncs()).IgnoreError();
+  }
+}
+
+// The block under way, should nobody else be at it.
+void EventStoreCore::WriteIfFull() noexcept {
+  if (appender_.bytes() < options_.block_bytes || !commit_lock_.try_lock()) return;
+  if (appender_.bytes() >= options_.block_bytes && !closed_) Note(WriteBlock()).IgnoreError();
+  commit_lock_.unlock();
+}
+
+absl::Status EventStoreCore::WriteBlock() {
+  if (committer_.in_trouble()) {
+    if (absl::Status resumed = committer_.Resume(); !resumed.ok()) return resumed;
+  }
+  const std::span<SectionBuffer* const> buffers = appender_.Cut();
+  if (std::ranges::all_of(buffers, &SectionBuffer::empty)) return absl::OkStatus();
+  return committer_.Write(buffers);
+}
+
+absl::Status EventStoreCore::CommitLocked(bool syncs) {
+  absl::Status status = WriteBlock();
+  if (syncs && !committer_.in_trouble()) {
+    absl::Status synced = committer_.Sync();
+    if (status.ok()) status = std::move(synced);
+  }
+  committer_.TellReaders();
+  return Note(std::move(status));
+}
+
+// Keeps an error for state(), and says to appenders what they are to answer.
+absl::Status EventStoreCore::Note(absl::Status status) {
+  if (closed_) return status;
+  AppendOutcome answers = AppendOutcome::kAppended;
+  if (committer_.in_trouble()) {
+    answers =
+        absl::IsResourceExhausted(status) ? AppendOutcome::kStoreFull : AppendOutcome::kStoreFailed;
+  }
+  {
+    LockGuard guard(error_lock_);
+    const bool was_in_trouble = answers_.load() != AppendOutcome::kAppended;
+    if (!status.ok() || (was_in_trouble && answers == AppendOutcome::kAppended)) {
+      last_error_ = status;
+    }
+  }
+  answers_.store(answers, std::memory_order_release);
+  return status;
+}
+
+// Beside appending: the lock of commits is not held while the disk works.
+absl::Status EventStoreCore::SyncOldFiles(size_t count) {
+  for (; count > 0; --count) {
+    std::shared_ptr<LogCommitter::OldFile> old;
+    {
+      LongLockGuard guard(commit_lock_);
+      old = committer_.TakeOldFile();
+    }
+    if (old == nullptr) return absl::OkStatus();
+    absl::Status synced = old->Sync();
+    LongLockGuard guard(commit_lock_);
+    synced = committer_.GiveBack(old, std::move(synced));
+    if (!synced.ok()) return Note(std::move(synced));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status EventStoreCore::Commit() {
+  {
+    LongLockGuard guard(commit_lock_);
+    if (closed_) return ClosedStore();
+    absl::Status status = CommitLocked(commit_syncs());
+    if (!status.ok() || commit_syncs()) return status;
+  }
+  // One thread is enough for them.
+  if (!old_files_lock_.try_lock()) return absl::OkStatus();
+  absl::Status status = SyncOldFiles(committer_.old_files());
+  old_files_lock_.unlock();
+  return status;
+}
+
+absl::Status EventStoreCore::Sync() {
+  LongLockGuard old_files_guard(old_files_lock_);
+  LongLockGuard guard(commit_lock_);
+  if (closed_) return ClosedStore();
+  return CommitLocked(/*syncs=*/true);
+}
+
+// Nothing is taken any more before the last cut: so whatever was taken is in it.
+absl::Status EventStoreCore::Close() {
+  LongLockGuard old_files_guard(old_files_lock_);
+  LongLockGuard guard(commit_lock_);
+  if (closed_) return absl::OkStatus();
+  appender_.SetTaking(false);
+  absl::Status status = CommitLocked(/*syncs=*/true);
+  if (status.ok()) status = Note(committer_.Finish());
+  if (!status.ok()) {
+    appender_.SetTaking(true);
+    return status;
+  }
+  closed_ = true;
+  answers_.store(AppendOutcome::kStoreFailed, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ReadOutcome> EventStoreCore::Read(int number, uint64_t from, size_t bytes,
+                                                 StorePage& page) const {
+  const StorePartition& end = partition(number);
+  return PageReader::Fill(segments_, number, from, end.durable(), end.next(), bytes, page);
+}
+
+EventStoreState EventStoreCore::state() const {
+  EventStoreState state{.identity = segments_.identity(),
+                        .segments = segments_.size(),
+                        .unsynced_bytes = unsynced_bytes(),
+                        .blocks = committer_.blocks(),
+                        .bytes_passed_over = bytes_passed_over_,
+                        .blocks_passed_over = blocks_passed_over_,
+                        .answers = answers_.load(std::memory_order_acquire)};
+  for (const StorePartition& partition : partitions_)
+    state.times_held_back += partition.held_back();
+  LockGuard guard(error_lock_);
+  state.last_error = last_error_;
+  return state;
+}
+
+EventStore::EventStore(std::unique_ptr<EventStoreCore> core) : core_(std::move(core)) {}
+EventStore::~EventStore() = default;
+
+absl::StatusOr<std::unique_ptr<EventStore>> EventStore::Open(std::string_view directory,
+                                                             const EventStoreOptions& options) {
+  absl::StatusOr<OpenedStore> opened = OpenStoreDirectory(directory, options);
+  if (!opened.ok()) return opened.status();
+  absl::StatusOr<RecoveredLog> log =
+      LogRecovery(*opened->directory, opened->manifest, /*changes=*/true).Run(opened->names);
+  if (!log.ok()) return log.status();
+  auto core = std::make_unique<EventStoreCore>(*std::move(opened), *std::move(log), options);
+  core->Start();
+  return std::unique_ptr<EventStore>(new EventStore(std::move(core)));
+}
+
+int EventStore::partitions() const noexcept { return core_->partitions(); }
+
+AppendAnswer EventStore::Append(const StoreRecord& record, EngineTime appended,
+                                const AppendWhere& to) noexcept {
+  return core_->Append({&record, 1}, appended, to, {});
+}
+
+AppendAnswer EventStore::AppendBatch(std::span<const StoreRecord> records, EngineTime appended,
+                                     const AppendWhere& to,
+                                     std::span<AppendPlace> places) noexcept {
+  return core_->Append(records, appended, to, places);
+}
+
+absl::Status EventStore::Commit() { return core_->Commit(); }
+absl::Status EventStore::Sync() { return core_->Sync(); }
+absl::Status EventStore::Close() { return core_->Close(); }
+
+uint64_t EventStore::Durable(int partition) const noexcept {
+  return core_->partition(partition).durable();
+}
+uint64_t EventStore::Next(int partition) const noexcept {
+  return core_->partition(partition).next();
+}
+
+absl::StatusOr<ReadOutcome> EventStore::Read(int partition, uint64_t from, size_t bytes,
+                                             StorePage& page) const {
+  return core_->Read(partition, from, bytes, page);
+}
+
+EventStoreState EventStore::state() const { return core_->state(); }
+
+}  // namespace pleat::inline v0_1

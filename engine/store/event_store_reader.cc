@@ -1,0 +1,48 @@
+#include <utility>
+
+#include <pleat/event_store.h>
+
+#include "engine/base/check.h"
+#include "engine/store/open_store.h"
+#include "engine/store/page_reader.h"
+#include "engine/store/store_view.h"
+
+namespace pleat::inline v0_1 {
+
+EventStoreReader::EventStoreReader(std::unique_ptr<StoreView> view) : view_(std::move(view)) {}
+EventStoreReader::~EventStoreReader() = default;
+
+absl::StatusOr<std::unique_ptr<EventStoreReader>> EventStoreReader::Open(std::string_view directory,
+                                                                         Storage* storage) {
+  absl::StatusOr<OpenedStore> opened = OpenStoreToRead(directory, storage);
+  if (!opened.ok()) return opened.status();
+  auto view = std::make_unique<StoreView>(*std::move(opened));
+  if (absl::Status begun = view->Begin(); !begun.ok()) return begun;
+  return std::unique_ptr<EventStoreReader>(new EventStoreReader(std::move(view)));
+}
+
+absl::Status EventStoreReader::Refresh() { return view_->Refresh(); }
+
+int EventStoreReader::partitions() const noexcept { return static_cast<int>(view_->partitions()); }
+uint64_t EventStoreReader::identity() const noexcept { return view_->segments().identity(); }
+
+uint64_t EventStoreReader::Durable(int partition) const noexcept {
+  PLEAT_CHECK(0 <= partition && partition < partitions());
+  return view_->durable(static_cast<size_t>(partition));
+}
+
+absl::StatusOr<ReadOutcome> EventStoreReader::Read(int partition, uint64_t from, size_t bytes,
+                                                   StorePage& page) const {
+  // What is read may change its file, when the appender starts again or its disk had failed; and
+  // what was not synced may be gone.
+  for (bool refreshed = false;; refreshed = true) {
+    const uint64_t durable = Durable(partition);
+    absl::StatusOr<ReadOutcome> read =
+        PageReader::Fill(view_->segments(), partition, from, durable, durable, bytes, page);
+    const bool has_moved = absl::IsNotFound(read.status()) || absl::IsOutOfRange(read.status());
+    if (!has_moved || refreshed) return read;
+    if (absl::Status again = view_->Refresh(); !again.ok()) return again;
+  }
+}
+
+}  // namespace pleat::inline v0_1

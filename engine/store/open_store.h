@@ -1,0 +1,29 @@
+// Opens the directory of an event store: to append, which takes the lock, and finds or makes MANIFEST;
+// or to read.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/status/statusor.h>
+#include <pleat/event_store.h>
+
+#include "engine/store/store_files.h"
+
+namespace pleat::inline v0_1 {
+
+struct OpenedStore {
+  std::unique_ptr<StorageDirectory> directory;
+  StoreManifest manifest;
+  std::vector<std::string> names;  // of the files
+};
+
+// For reading, beside whoever appends: there has to be a store.
+absl::StatusOr<OpenedStore> OpenStoreToRead(std::string_view path, Storage* storage);
+
+absl::StatusOr<OpenedStore> OpenStoreDirectory(std::string_view path,
+                                               const EventStoreOptions& options);
+
+}  // namespace pleat::inline v0_1

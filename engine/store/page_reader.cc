@@ -1,0 +1,79 @@
+#include "engine/store/page_reader.h"
+
+#include "engine/base/check.h"
+#include "engine/store/record_code.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+// Reads one section into `to`. Returns what is wrong with it; nothing: it is whole.
+absl::StatusOr<std::string_view> ReadSection(StorageReader& reader, const SectionPlace& section,
+                                             const Binding& place, int partition, char* to) {
+  const absl::StatusOr<size_t> got = reader.ReadAt(section.at, {to, section.bytes});
+  if (!got.ok()) return got.status();
+  if (*got < section.bytes) return std::string_view("the end is missing");
+  const uint64_t checksum = ChecksumOfSection(
+      {to, section.bytes}, place, static_cast<uint32_t>(partition), section.first_offset);
+  if (checksum != section.checksum) return std::string_view("the checksum of a section is wrong");
+  return std::string_view();
+}
+
+bool Decode(const SectionPlace& section, std::string_view bytes, uint64_t from,
+            std::vector<StoredRecord>& records) {
+  RecordReader reader(bytes);
+  EngineTime appended = section.first;
+  StoredRecord record;
+  for (uint64_t offset = section.first_offset; offset < section.end(); ++offset) {
+    if (!reader.Next(record, appended)) return false;
+    record.offset = offset;
+    if (offset >= from) records.push_back(record);
+  }
+  return reader.done();
+}
+
+}  // namespace
+
+absl::Status PageReader::ReadSections(const Segments& segments, int partition, uint64_t from,
+                                      StorePage& page) {
+  const FoundSections& found = page.parts_->found;
+  std::string& buffer = page.parts_->buffer;
+  uint64_t bytes = 0;
+  for (const SectionPlace& section : found.sections) bytes += section.bytes;
+  buffer.resize(bytes);
+  char* to = buffer.data();
+  for (const SectionPlace& section : found.sections) {
+    const Binding place{segments.identity(), found.segment, section.at};
+    absl::StatusOr<std::string_view> wrong =
+        ReadSection(*found.reader, section, place, partition, to);
+    if (!wrong.ok()) return wrong.status();
+    if (wrong->empty() && !Decode(section, {to, section.bytes}, from, page.records_)) {
+      wrong = std::string_view("a section says something impossible");
+    }
+    if (!wrong->empty()) {
+      return StoreDamage(segments.path(), NameOfSegment(found.segment), section.at, *wrong);
+    }
+    to += section.bytes;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ReadOutcome> PageReader::Fill(const Segments& segments, int partition, uint64_t from,
+                                             uint64_t durable, uint64_t next, size_t bytes,
+                                             StorePage& page) {
+  page.records_.clear();
+  page.next_ = from;
+  if (from >= durable) return from <= next ? ReadOutcome::kEnd : ReadOutcome::kPositionLost;
+  FoundSections& found = page.parts_->found;
+  absl::Status status = segments.Find(static_cast<size_t>(partition), from, bytes, found);
+  if (status.ok()) status = ReadSections(segments, partition, from, page);
+  found.reader.reset();  // a page holds no file
+  if (!status.ok()) {
+    page.records_.clear();
+    return status;
+  }
+  PLEAT_CHECK(!page.records_.empty() && page.records_.front().offset == from);
+  page.next_ = page.records_.back().offset + 1;
+  return ReadOutcome::kRecords;
+}
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,33 @@
+// Reads sections of the log into a page, and the records in them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <absl/status/status.h>
+#include <pleat/event_store.h>
+
+#include "engine/store/segments.h"
+
+namespace pleat::inline v0_1 {
+
+struct StorePage::Parts {
+  FoundSections found;
+  std::string buffer;  // the sections, one behind the other; records are views of it
+};
+
+class PageReader {
+ public:
+  // Fills the page, as EventStore::Read() does. `durable`: the end of what may be read; `next`: the
+  // end of the partition.
+  static absl::StatusOr<ReadOutcome> Fill(const Segments& segments, int partition, uint64_t from,
+                                          uint64_t durable, uint64_t next, size_t bytes,
+                                          StorePage& page);
+
+ private:
+  static absl::Status ReadSections(const Segments& segments, int partition, uint64_t from,
+                                   StorePage& page);
+};
+
+}  // namespace pleat::inline v0_1

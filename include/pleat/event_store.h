@@ -1,0 +1,348 @@
+// An EventStore keeps events in a directory, for good and in order, so that whatever was made of
+// them can be made again. Its records lie in partitions; an offset counts those of a partition,
+// from 0, without gaps.
+//
+//   auto store = *pleat::EventStore::Open("/var/lib/orders");
+//   pleat::AppendAnswer placed = store->Append({.key = "order 17", .payload = bytes}, now);
+//   if (placed.outcome != pleat::AppendOutcome::kAppended) ...         // nothing was taken
+//   absl::Status committed = store->Commit();            // now and then, any thread
+//   if (store->Durable(placed.partition) > placed.offset) Answer();    // it is kept from now on
+//
+//   pleat::StorePage page;                               // and to read, from `next` on
+//   while (*store->Read(partition, next, 1 << 20, page) == pleat::ReadOutcome::kRecords) {
+//     for (const pleat::StoredRecord& record : page.records()) Use(record);
+//     next = page.next();
+//   }
+//
+// Appending gives a record its place, and puts it into the *block* under way, in memory. A block is
+// written when it is full, or by Commit(). Whether that is enough for a record to be *durable* is
+// said by the mode:
+//
+//   mode        durable is   Commit()           a killed process   a power loss
+//   kProcess    in the file  writes             loses nothing      may take what no Sync() has kept
+//   kInterval   in the file  writes and syncs   loses nothing      takes what came since a Commit()
+//   kGroup      on the disk  writes and syncs   loses nothing      takes nothing
+//
+// The last two columns speak of what is durable; what was appended and is not may go in each case.
+// In kGroup an answer to the outside waits until Durable() is beyond the record; many records share
+// a sync. In kInterval the answer waits for the write alone, and a Commit() every so often bounds
+// the loss: at most `unsynced_bytes_max` are not on the disk. In kProcess files that are full are
+// synced beside the work, and there is no bound.
+//
+// Whatever is lost, what is left is a prefix: each partition has its first records without a gap,
+// and a block is there whole or not at all, so a batch of up to 256 records is, too. Of two calls
+// of one thread, also to different partitions, the later one is never kept without the earlier one.
+// Readers see only what is durable: so commit before you read back.
+//
+// Who folds what is read takes snapshots (state_directory.h) in this order: hand out the emissions
+// that were popped, Sync() the store, TakeSnapshot(). docs/howto-keep-events.md has the recipe, and
+// examples/13_event_store.cc the program.
+//
+// Log time never goes back. The caller gives `appended`, and the store reads no clock: a time
+// before the latest of the partition counts as that latest, and one that lies far ahead of it is
+// refused, so that one wrong clock does not move the time of a partition for ever.
+//
+// One process appends: it holds the directory's LOCK. When the disk is full or fails, nothing is
+// acknowledged, reading goes on, and appends answer kStoreFull or kStoreFailed until a Commit()
+// succeeds: it copies into a new file what may not be on the disk. In kProcess that is read back
+// from the old files; if the disk has dropped it, no Commit() succeeds, and a store that is opened
+// again goes on with what comes before the hole. In kInterval records that were durable may not be
+// readable until that Commit().
+//
+// An EventStore starts no thread. Files: LOCK, MANIFEST and segment-N, for the owner alone (mode
+// 0600); docs/formats.md has their layout. A file lost-N has blocks behind a hole that a crash or
+// damage has left: nothing reads it, and somebody has to look at it and remove it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <pleat/batch.h>
+#include <pleat/detail/export.h>
+#include <pleat/time.h>
+#include <pleat/untyped/storage.h>
+
+namespace pleat::inline v0_1 {
+
+class EventStoreCore;
+class PageReader;
+class StoreView;
+
+enum class StoreDurability : uint8_t { kProcess, kInterval, kGroup };
+
+enum class WhenFull : uint8_t {
+  kWait,    // Append() writes, or syncs, by itself, which takes as long as the disk does
+  kAnswer,  // it answers kOverloaded: try again after a Commit()
+};
+
+struct EventStoreOptions {
+  // Where the directory is. Default: the files of the system.
+  // Ownership: outlives the store.
+  Storage* storage = nullptr;
+
+  // How many partitions a new store gets, 1 to 4,096; nothing: 64. For a store that is there it has
+  // to be the number that it has, or nothing.
+  std::optional<int> partitions = std::nullopt;
+
+  StoreDurability durability = StoreDurability::kInterval;
+
+  // In kInterval and kGroup: how many bytes wait for a sync at most, in memory as well. A larger
+  // bound waits less often, and in kInterval loses more with the power. What other threads append
+  // at the same moment may come on top, a batch each. 1 byte to 1 GiB.
+  uint64_t unsynced_bytes_max = uint64_t{16} << 20;
+  WhenFull when_full = WhenFull::kWait;
+
+  // How far `appended` may lie ahead of the latest time of its partition, 0 or more. kForever: any
+  // distance.
+  Duration max_forward_jump = std::chrono::hours(24);
+
+  // A block is written when it has so many bytes, 4 KiB to 16 MiB.
+  uint64_t block_bytes = uint64_t{1} << 20;
+
+  // A file is full when it has so many bytes, 4 KiB to 1 GiB. It gets larger by a block or by what
+  // waited for a sync; and by what a crash or trouble makes it begin with: what was not synced, in
+  // kProcess up to nine files.
+  uint64_t segment_bytes = uint64_t{64} << 20;
+
+  // Tells this store's files from others. For tests; a program leaves it alone, and the store draws
+  // it.
+  std::optional<uint64_t> identity = std::nullopt;
+};
+
+// Ownership: views, of the caller's bytes to append, and of a page's when read.
+struct StoreRecord {
+  std::string_view key;
+  EngineTime stamp{};   // the instant the event speaks of; whatever the caller means by it
+  std::string_view id;  // may be empty
+  std::string_view payload;
+};
+
+struct StoredRecord : StoreRecord {
+  uint64_t offset = 0;
+  EngineTime appended{};
+};
+
+// A record's key, id and payload together.
+inline constexpr size_t kRecordBytesMax = size_t{1} << 20;
+// The same for all records of a call of AppendBatch().
+inline constexpr size_t kAppendBytesMax = size_t{16} << 20;
+// Records of a batch that are in one block or in none.
+inline constexpr size_t kWholeRecordsMax = 256;
+
+// These values are stored by programs; never renumber.
+enum class AppendOutcome : uint8_t {
+  kAppended = 0,
+  // Waiting was not wanted (WhenFull), and the bytes that may wait do. Try again after a Commit().
+  kOverloaded = 3,
+  // The partition does not stand at the expected offset. The answer has the one where it stands:
+  // who lost an answer learns so whether the record was taken.
+  kConflict = 5,
+  // The disk has no space; state().last_error says more. Try again when a Commit() has succeeded.
+  kStoreFull = 16,
+  // The disk has failed, or the store is closed. As kStoreFull.
+  kStoreFailed = 17,
+  // More than kRecordBytesMax or kAppendBytesMax.
+  kTooLarge = 18,
+  // `appended` is more than max_forward_jump ahead of the partition. If it is right, append with
+  // AppendWhere::confirm_time.
+  kTooFarAhead = 19,
+};
+
+// Where to.
+struct AppendWhere {
+  // Default: the partition of the record's key, PartitionOf(key, partitions()).
+  std::optional<int> partition = std::nullopt;
+  // The offset that the first record has to get. REQUIRES: `partition`; at most kWholeRecordsMax
+  // records.
+  std::optional<uint64_t> expected = std::nullopt;
+  // `appended` was looked at and is right.
+  bool confirm_time = false;
+};
+
+struct AppendPlace {
+  int partition = 0;
+  uint64_t offset = 0;
+};
+
+struct AppendAnswer {
+  AppendOutcome outcome = AppendOutcome::kAppended;
+  // Where the first record went; of kConflict and kTooFarAhead, where the partition stands.
+  int partition = 0;
+  uint64_t offset = 0;
+  // How many records were taken, from the first on: all, or a multiple of kWholeRecordsMax.
+  size_t taken = 0;
+};
+
+// These values are stored by programs; never renumber.
+enum class ReadOutcome : uint8_t {
+  kRecords = 0,        // the page has one at least
+  kEnd = 1,            // the page is empty: nothing is durable from there on
+  kPositionLost = 20,  // the partition never came so far: a position of another store or life
+};
+
+// What Read() fills. Its memory is used again by the next Read().
+// Thread safety: one call at a time.
+class PLEAT_EXPORT StorePage {
+ public:
+  StorePage();
+  ~StorePage();
+  StorePage(StorePage&&) noexcept;
+  StorePage& operator=(StorePage&&) noexcept;
+
+  // In the order of offsets. Valid until the next Read() with this page, also when the store is
+  // gone.
+  std::span<const StoredRecord> records() const noexcept { return records_; }
+  // The offset behind the last record, where to read on.
+  uint64_t next() const noexcept { return next_; }
+
+ private:
+  friend PageReader;
+  struct Parts;
+
+  std::vector<StoredRecord> records_;
+  uint64_t next_ = 0;
+  std::unique_ptr<Parts> parts_;
+};
+
+// How a store stands.
+struct EventStoreState {
+  uint64_t identity = 0;
+  uint64_t segments = 0;         // files that count
+  uint64_t unsynced_bytes = 0;   // taken, and not on the disk for certain
+  uint64_t blocks = 0;           // written since Open()
+  uint64_t times_held_back = 0;  // records whose `appended` came before the latest
+  // At Open(): what lay behind the end, most often written by half when the power went; and how
+  // many whole blocks were there. After a kill alone there are none of these: otherwise the disk
+  // is damaged.
+  uint64_t bytes_passed_over = 0;
+  uint64_t blocks_passed_over = 0;
+  AppendOutcome answers = AppendOutcome::kAppended;  // what appends are refused with, if they are
+  absl::Status last_error;                           // why
+};
+
+// Thread safety: any thread may call any method at any time, but the destructor. Memory that runs
+// out ends the process.
+// REQUIRES, where a partition is given: 0 <= partition < partitions().
+class PLEAT_EXPORT EventStore {
+ public:
+  // Opens the directory, or makes it (not those above it), and locks it. Records that were written
+  // and may not be on the disk are written again into a new file, and are durable then: if that
+  // fails, the store is open all the same, see state().
+  // Errors, each with the path. Nothing was changed then.
+  // - kUnavailable: another process or EventStore has the directory; the message has its number.
+  // - kFailedPrecondition: the directory has files and is no event store; it has another number of
+  //   partitions, or another identity than options ask for.
+  // - kInvalidArgument: an option out of its range.
+  // - kDataLoss: something that was durable is damaged or missing; the message has the file and
+  //   the byte. Put the file back from a backup. Nothing vouches for what was written last: if the
+  //   newest file is missing, or its end is, that is taken for the end of the store.
+  // - kUnimplemented: written by a newer version, or with another hash of keys.
+  // - Those of storage.h.
+  static absl::StatusOr<std::unique_ptr<EventStore>> Open(std::string_view directory,
+                                                          const EventStoreOptions& options = {});
+  // Writes and syncs nothing: what was not durable may be lost. Call Close() before. Frees the
+  // directory's LOCK: then it can be opened again.
+  ~EventStore();
+  EventStore(const EventStore&) = delete;
+  EventStore& operator=(const EventStore&) = delete;
+
+  int partitions() const noexcept;
+
+  // Appends one record. The caller may reuse its bytes on return.
+  // Complexity: O(bytes); a partition's lock. The call that fills a block writes it. In a store
+  // that is warm nothing is allocated, but for what is noted of a block.
+  [[nodiscard]] AppendAnswer Append(const StoreRecord& record, EngineTime appended,
+                                    const AppendWhere& to = {}) noexcept;
+
+  // Appends records in their order. Each kWholeRecordsMax from the first on are in one block or in
+  // none, and the first of these that is refused ends the call. `places`, if not empty, has room
+  // for all of them, and gets where those went that were taken.
+  [[nodiscard]] AppendAnswer AppendBatch(std::span<const StoreRecord> records, EngineTime appended,
+                                         const AppendWhere& to = {},
+                                         std::span<AppendPlace> places = {}) noexcept;
+
+  // Writes the block under way, and syncs in the modes kInterval and kGroup: what was appended
+  // before the call is durable when it returns OK, and where it syncs it is on the disk. In
+  // kProcess it syncs files that are full. Without anything to do it leaves the disk alone, so that
+  // of many threads that append and commit one syncs for all. Appending goes on meanwhile.
+  // Errors: those of storage.h. Nothing is lost in memory; a later call may succeed. In kProcess
+  // kDataLoss: what was written cannot be read back (see above); open the store again.
+  absl::Status Commit();
+
+  // Commits, and in every mode all of it is on the disk when it returns OK.
+  absl::Status Sync();
+
+  // Syncs, notes in MANIFEST that the store has come so far, and takes no more appends: beside it
+  // an append is either refused or kept. What is durable can be read on. Errors: those of Sync();
+  // the store is not closed then.
+  absl::Status Close();
+
+  // The offset behind the last record that is durable, and behind the last that was appended.
+  uint64_t Durable(int partition) const noexcept;
+  uint64_t Next(int partition) const noexcept;
+
+  // Reads durable records of a partition, from the one at `from` on, without gaps. The page gets as
+  // many as whole sections of blocks have, until these have `bytes`, and one at least.
+  // Errors: kDataLoss with file and byte if what is there is damaged; those of storage.h.
+  absl::StatusOr<ReadOutcome> Read(int partition, uint64_t from, size_t bytes,
+                                   StorePage& page) const;
+
+  EventStoreState state() const;
+
+ private:
+  explicit EventStore(std::unique_ptr<EventStoreCore> core);
+
+  std::unique_ptr<EventStoreCore> core_;
+};
+
+// Reads a store beside the process that appends to it, without a lock; any number of them may.
+//
+//   auto store = *pleat::EventStoreReader::Open("/var/lib/orders");
+//   for (;; now and then) {
+//     absl::Status refreshed = store->Refresh();
+//     while (*store->Read(partition, next, 1 << 20, page) == pleat::ReadOutcome::kRecords) ...
+//   }
+//
+// What is durable for the appender is so for a reader, from the next Refresh() on, as the appender
+// says so in the file END. Without it, and after a crash of the machine until somebody appends, a
+// reader sees what a start of the appender would find.
+// Thread safety: any thread may call any method at any time, but the destructor.
+class PLEAT_EXPORT EventStoreReader {
+ public:
+  // `storage`: where the directory is, and outlives this; nothing: the files of the system.
+  // Errors: kNotFound: there is no store; and those of EventStore::Open(), but for kUnavailable.
+  static absl::StatusOr<std::unique_ptr<EventStoreReader>> Open(std::string_view directory,
+                                                                Storage* storage = nullptr);
+  ~EventStoreReader();
+  EventStoreReader(const EventStoreReader&) = delete;
+  EventStoreReader& operator=(const EventStoreReader&) = delete;
+
+  // Looks how far the store is durable now. Complexity: a small file, and the heads of new blocks.
+  // Errors: as Open(); what was seen before can be read on. The next call may succeed.
+  absl::Status Refresh();
+
+  int partitions() const noexcept;
+  uint64_t identity() const noexcept;
+
+  // As those of EventStore, at the last Refresh(); Read() refreshes by itself if a file was
+  // replaced. In kProcess and kInterval Durable() may go back when the power was lost; who stands
+  // behind it gets kPositionLost.
+  uint64_t Durable(int partition) const noexcept;
+  absl::StatusOr<ReadOutcome> Read(int partition, uint64_t from, size_t bytes,
+                                   StorePage& page) const;
+
+ private:
+  explicit EventStoreReader(std::unique_ptr<StoreView> view);
+
+  std::unique_ptr<StoreView> view_;
+};
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,92 @@
+// examples/13_event_store, killed at system calls and started again by the same command: it prints
+// the bytes of a run that nobody killed.
+//
+//   PLEAT_SEED=17   this chain of kills alone
+#include <cstdint>
+#include <iostream>
+#include <random>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/programs.h"
+#include "tests/support/seeds.h"
+#include "tests/support/share.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/traced_process.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+// A directory that the example works in, run after run.
+class Life {
+ public:
+  // Runs the command to its end, or up to a call.
+  TroubledEnd Run(uint64_t up_to_call = UINT64_MAX) {
+    const TroubledEnd end = RunUpToCall({ExampleProgram("13_event_store"), dir_ / "orders"},
+                                        up_to_call, dir_ / "err", dir_ / "out");
+    EXPECT_TRUE(end.killed || end.code == 0) << Content(dir_ / "err");
+    return end;
+  }
+  std::string Printed() const { return Content(dir_ / "out"); }
+
+ private:
+  const TemporaryDirectory dir_{PlaceForKills()};
+};
+
+// A run that nobody kills.
+struct Unharmed {
+  Unharmed() {
+    Life life;
+    calls = life.Run().calls;
+    printed = life.Printed();
+  }
+  uint64_t calls = 0;
+  std::string printed;
+};
+
+TEST(EventStoreExample, FoldsEachOrderOnceAlsoWhenRunAgain) {
+  Life life;
+  life.Run();
+  const std::string printed = life.Printed();
+  EXPECT_TRUE(printed.ends_with("\n2000 orders of 2000, each once\n")) << printed;
+  life.Run();
+  EXPECT_EQ(life.Printed(), printed);
+}
+
+// One kill in each life, at calls that are evenly spread, or at each.
+TEST(EventStoreExample, KilledAtACallItPrintsTheSame) {
+  const Unharmed unharmed;
+  const uint64_t kills =
+      ShareOf({.whole = unharmed.calls, .usual = unharmed.calls / 40, .sanitized = 9});
+  for (uint64_t i = 1; i <= kills; ++i) {
+    const uint64_t call = i * unharmed.calls / kills;
+    SCOPED_TRACE("killed at call " + std::to_string(call));
+    Life life;
+    ASSERT_TRUE(life.Run(call).killed);
+    ASSERT_FALSE(life.Run().killed);
+    ASSERT_EQ(life.Printed(), unharmed.printed);
+  }
+  std::cout << kills << " kills at " << unharmed.calls << " calls\n";
+}
+
+// A life is killed again and again, also within what a run does to recover.
+TEST(EventStoreExample, KilledAgainAndAgainItPrintsTheSame) {
+  constexpr uint64_t kKillsMax = 12;  // in a life: where all runs are short, it may get nowhere
+  const Unharmed unharmed;
+  uint64_t all_kills = 0;
+  const uint64_t lives = ShareOf({.whole = 200, .usual = 6, .sanitized = 2});
+  ForEachSeed(1, lives, [&](uint64_t seed) {
+    std::mt19937_64 random(seed);
+    const uint64_t calls = unharmed.calls >> (random() % 3);
+    Life life;
+    uint64_t kills = 0;
+    while (life.Run(kills < kKillsMax ? 1 + random() % calls : UINT64_MAX).killed) ++kills;
+    ASSERT_EQ(life.Printed(), unharmed.printed);
+    all_kills += kills;
+  });
+  std::cout << all_kills << " kills in " << lives << " lives\n";
+}
+
+}  // namespace
+}  // namespace pleat::inline v0_1
