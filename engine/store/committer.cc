@@ -85,7 +85,7 @@ absl::Status LogCommitter::BeginWithCopies() {
   uint64_t copies = 0;
   const auto copied = [&]() -> absl::StatusOr<PendingBlock*> {
     ++copies;
-    const absl::StatusOr<PendingBlock*> block = tail.Next();
+    absl::StatusOr<PendingBlock*> block = tail.Next();
     if (!block.ok() || *block != nullptr || next == waiting_.size()) return block;
     return waiting_[next++].block.get();
   };

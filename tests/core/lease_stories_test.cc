@@ -267,6 +267,16 @@ TEST_F(LeaseStories, RetriedLetterIsLentFromTheBeginning) {
   EXPECT_THAT(DeadLetters(), ElementsAre("a1 x1 7..37 ran out", "b2 x1 7..37 ran out"));
 }
 
+TEST_F(LeaseStories, RetriedLetterIsFoundAlsoIfNothingElseWaits) {
+  Open({.leases = {.max_deliveries = 1}});
+  Emit({"a1"});
+  const size_t a = LeaseOne();
+  Nack(a);
+  EXPECT_THAT(Lease(9), IsEmpty());
+  EXPECT_EQ(RetryDeadLetter(a), "done");
+  EXPECT_THAT(Lease(9), ElementsAre("a1 x1 until 30"));
+}
+
 TEST_F(LeaseStories, RetriedLetterWaitsUntilItsKeyIsFree) {
   Open({.leases = {.max_deliveries = 1}});
   Emit({"a1", "a2", "a3", "b4", "a5"});

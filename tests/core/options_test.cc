@@ -21,6 +21,7 @@
 #include "tests/support/bytes.h"
 #include "tests/support/check_whole.h"
 #include "tests/support/numbers.h"
+#include "tests/support/share.h"
 
 namespace pleat {
 namespace {
@@ -426,7 +427,9 @@ TEST_F(SetOptionsTest, ABatchSeesOneSetOfOptions) {
       EXPECT_TRUE(folder_->SetOptions(options).ok());
     }
   });
-  for (int round = 0; round < 300; ++round) {
+  // The moment between two partitions of a batch is short.
+  const uint64_t rounds = ShareOf({.whole = 20'000, .usual = 1'500, .sanitized = 300});
+  for (uint64_t round = 0; round < rounds; ++round) {
     const FoldCounts counts = folder_->FoldBatch(batch);
     const size_t opened = counts[FoldOutcome::kOpened];
     EXPECT_TRUE(opened == 0 || opened == batch.size()) << opened;
