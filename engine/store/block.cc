@@ -31,7 +31,7 @@ void PutSection(FieldWriter& out, const SectionEntry& section, EngineTime& befor
   out.PutNumber(section.first_offset);
   out.PutNumber(section.count);
   out.PutNumber(section.bytes);
-  out.PutNumber(FoldSign((section.first - before).count()));
+  out.PutNumber(detail::ZigZag((section.first - before).count()));
   out.PutNumber(static_cast<uint64_t>((section.last - section.first).count()));
   out.PutWord(section.checksum);
   before = section.first;
@@ -42,7 +42,7 @@ bool GetSection(FieldReader& in, SectionEntry& section, EngineTime& before) {
   section.first_offset = in.Number();
   const uint64_t count = in.Number();
   section.bytes = in.Number();
-  const int64_t first = UnfoldSign(in.Number());
+  const int64_t first = detail::UnZigZag(in.Number());
   const uint64_t later = in.Number();
   section.checksum = in.Word();
   const bool in_range = in.ok() && partition <= UINT32_MAX && count <= UINT32_MAX &&

@@ -59,7 +59,7 @@ std::string BlockTable::Index(const Binding& place) const {
       out.PutNumber(section.count);
       out.PutNumber(section.bytes);
       out.PutNumber(section.at - at);
-      out.PutNumber(FoldSign((section.first - before).count()));
+      out.PutNumber(detail::ZigZag((section.first - before).count()));
       out.PutWord(section.checksum);
       at = section.at + section.bytes;
       before = section.first;
@@ -80,7 +80,7 @@ bool BlockTable::GetPartition(FieldReader& in, std::vector<SectionPlace>& sectio
     section.count = static_cast<uint32_t>(in.Number());
     section.bytes = in.Number();
     section.at = at + in.Number();
-    before += UnfoldSign(in.Number());
+    before += detail::UnZigZag(in.Number());
     section.first = Clamp(EngineTime(Duration(before)));
     before = section.first.time_since_epoch().count();
     section.checksum = in.Word();

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <string_view>
 
+#include <pleat/detail/field_bytes.h>
 #include <pleat/event_store.h>
 
 namespace pleat::inline v0_1 {
@@ -33,13 +34,6 @@ inline char* PutBytes(char* to, std::string_view bytes) noexcept {
   if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
   return to + bytes.size();
 }
-inline uint64_t FoldSign(int64_t number) noexcept {
-  return static_cast<uint64_t>(number) << 1 ^ static_cast<uint64_t>(number >> 63);
-}
-inline int64_t UnfoldSign(uint64_t number) noexcept {
-  return static_cast<int64_t>(number >> 1 ^ (0 - (number & 1)));
-}
-
 inline size_t BytesOf(const StoreRecord& record) noexcept {
   return record.key.size() + record.id.size() + record.payload.size();
 }
@@ -53,7 +47,7 @@ inline char* EncodeRecord(char* to, const StoreRecord& record, EngineTime append
   to = PutNumber(to, record.payload.size());
   to = PutNumber(to, static_cast<uint64_t>((appended - before).count()));
   if (has_id) to = PutNumber(to, record.id.size());
-  if (lead != 0) to = PutNumber(to, FoldSign(lead));
+  if (lead != 0) to = PutNumber(to, detail::ZigZag(lead));
   return PutBytes(PutBytes(PutBytes(to, record.key), record.id), record.payload);
 }
 
@@ -70,7 +64,7 @@ class RecordReader {
     const uint64_t payload_size = Number();
     const uint64_t later = Number();
     const uint64_t id_size = (head & 1) != 0 ? Number() : 0;
-    const int64_t lead = (head & 2) != 0 ? UnfoldSign(Number()) : 0;
+    const int64_t lead = (head & 2) != 0 ? detail::UnZigZag(Number()) : 0;
     if (!Adds(appended, later) || !Adds(lead)) return false;
     record.appended = appended;
     record.stamp = EngineTime(Duration(appended.time_since_epoch().count() + lead));

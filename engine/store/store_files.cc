@@ -106,7 +106,7 @@ std::string SegmentHead::Bytes() const {
   out.PutNumber(before.partitions.size());
   for (const PartitionState& partition : before.partitions) {
     out.PutNumber(partition.next);
-    out.PutNumber(FoldSign(partition.latest.time_since_epoch().count()));
+    out.PutNumber(detail::ZigZag(partition.latest.time_since_epoch().count()));
   }
   return FrameOf(kHeadLetters, out.bytes(), {.segment = number});
 }
@@ -136,7 +136,7 @@ absl::StatusOr<std::optional<SegmentHead>> SegmentHead::Read(StorageReader& read
   head.before.partitions.resize(in.Count());
   for (PartitionState& partition : head.before.partitions) {
     partition.next = in.Number();
-    partition.latest = Clamp(EngineTime(Duration(UnfoldSign(in.Number()))));
+    partition.latest = Clamp(EngineTime(Duration(detail::UnZigZag(in.Number()))));
   }
   if (!in.done() || head.before.cut.segment >= number) return std::optional<SegmentHead>();
   return std::optional<SegmentHead>(std::move(head));
