@@ -8,7 +8,6 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-constexpr std::string_view kLetters = "PSBL";
 // So that sums of sizes and times do not wrap, whatever bytes say.
 constexpr uint64_t kOffsetsMax = uint64_t{1} << 60;
 constexpr int64_t kTimesMax = int64_t{1} << 60;
@@ -18,7 +17,7 @@ bool IsTime(int64_t time) { return -kTimesMax < time && time < kTimesMax; }
 }  // namespace
 
 std::optional<BlockSizes> BlockSizesIn(std::string_view begin) {
-  if (begin.size() < kBlockFixedBytes || !begin.starts_with(kLetters)) return std::nullopt;
+  if (begin.size() < kBlockFixedBytes || !begin.starts_with(kBlockLetters)) return std::nullopt;
   const BlockSizes sizes{.head = FixedAt<uint32_t>(&begin[4]),
                          .body = FixedAt<uint64_t>(&begin[8])};
   if (sizes.head < kBlockFixedBytes + 8 || sizes.head > kBlockHeadBytesMax) return std::nullopt;
@@ -126,7 +125,7 @@ void PendingBlock::Fill(std::span<SectionBuffer* const> buffers, FieldWriter& sc
   image_.Clear();
   char* const head = image_.Reserve(head_bytes_ + at);
   std::memset(head, 0, head_bytes_);
-  std::memcpy(head, kLetters.data(), kLetters.size());
+  std::memcpy(head, kBlockLetters.data(), kBlockLetters.size());
   PutFixed(head + 4, static_cast<uint32_t>(head_bytes_));
   PutFixed(head + 8, at);
   PutFixed(head + 48, static_cast<uint32_t>(sections_.size()));

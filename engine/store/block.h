@@ -34,6 +34,7 @@
 
 namespace pleat::inline v0_1 {
 
+inline constexpr std::string_view kBlockLetters = "PSBL";
 inline constexpr size_t kBlockFixedBytes = 56;
 inline constexpr uint64_t kBlockHeadBytesMax = uint64_t{1} << 20;
 inline constexpr uint64_t kBlockBodyBytesMax = uint64_t{1} << 32;

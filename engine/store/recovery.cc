@@ -9,7 +9,6 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-constexpr std::string_view kBlockBegin = "PSBL";
 constexpr std::string_view kIndexBegin = "PSIX";
 // Bytes that are searched at a time.
 constexpr uint64_t kSearchBytes = uint64_t{1} << 20;
@@ -248,7 +247,8 @@ absl::StatusOr<bool> LogRecovery::NamesACutBehindTheEnd(uint64_t number, File& f
     if (!reader.ok()) return reader.status();
     if (absl::Status read = ReadInto(**reader, at, kSearchBytes, bytes); !read.ok()) return read;
     if (at == from && !bytes.starts_with(kIndexBegin)) log_.bytes_passed_over += file.size - from;
-    for (size_t i = bytes.find(kBlockBegin); i != bytes.npos; i = bytes.find(kBlockBegin, i + 1)) {
+    for (size_t i = bytes.find(kBlockLetters); i != bytes.npos;
+         i = bytes.find(kBlockLetters, i + 1)) {
       const absl::StatusOr<std::optional<BlockHead>> head =
           HeadBehindTheEnd(number, at + i, std::string_view(bytes).substr(i));
       if (!head.ok()) return head.status();
