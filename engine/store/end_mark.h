@@ -21,7 +21,7 @@ class EndMark {
   // Says that the log is durable so far. Whatever comes of it, the log is right: readers learn of it
   // by the next call, which may be Repeat().
   void Set(const LogState& durable) {
-    end_ = {durable.cut, durable.blocks, machine_run_};
+    end_ = {durable.cut, machine_run_};
     is_told_ = false;
     Repeat();
   }

@@ -81,7 +81,6 @@ struct SegmentHead {
 // it. Nothing: it is not there, or somebody was just writing it, or it is of another store.
 struct StoreEnd {
   StoreCut cut;
-  uint64_t blocks = 0;       // before the cut
   uint64_t machine_run = 0;  // in which it was written; see StorageDirectory
 
   std::string Bytes(uint64_t identity) const;
