@@ -55,8 +55,8 @@ class LogWriter {
                      BlockTable& table);
   // Removes files that do not count any more.
   void RemoveUseless();
-  // Begins one without a sync: Sync() does that later on. REQUIRES: has_begun(), and what it goes on
-  // behind is the end of the segment before.
+  // Begins a segment without a sync; Sync() does that later on. REQUIRES: has_begun(), and `state` is
+  // the end of the segment before.
   absl::Status BeginUnsynced(LogState& state, StoreCut durable);
   // That segment, and its bytes for reading.
   const SegmentHead& head() const noexcept { return head_; }

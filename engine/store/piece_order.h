@@ -46,7 +46,7 @@ class PieceOrder {
   uint16_t Behind(uint16_t record) const noexcept { return next_[record]; }
 
  private:
-  // Only what occurs is written and read.
+  // Of these only the places of partitions that occur are written and read.
   std::array<uint16_t, kStorePartitionsMax> first_;
   std::array<uint16_t, kWholeRecordsMax> next_;
   std::array<uint16_t, kWholeRecordsMax> occurring_;

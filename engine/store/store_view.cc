@@ -17,8 +17,8 @@ StoreView::StoreView(OpenedStore opened)
   state_.partitions.resize(durable_.size());
 }
 
-// After the machine was started anew END may be older than what was synced, or name what a power loss
-// has taken. Then what counts is what a start would find.
+// After the machine was started anew, END may be older than the last sync, or name blocks that a power
+// loss has taken. Then the view ends where a start would end.
 absl::Status StoreView::Begin() {
   LongLockGuard guard(lock_);
   absl::Status status;
