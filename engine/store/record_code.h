@@ -16,8 +16,8 @@
 #include <cstring>
 #include <string_view>
 
-#include <pleat/detail/field_bytes.h>
 #include <pleat/event_store.h>
+#include <pleat/stored.h>
 
 namespace pleat::inline v0_1 {
 
