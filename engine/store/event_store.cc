@@ -42,7 +42,7 @@ class EventStoreCore {
   absl::Status Commit();
   absl::Status Sync();
   absl::Status Close();
-  absl::StatusOr<ReadOutcome> Read(int partition, uint64_t from, size_t bytes,
+  absl::StatusOr<ReadOutcome> Read(int partition, const StorePosition& from, size_t bytes,
                                    StorePage& page) const;
   EventStoreState state() const;
 
@@ -277,8 +277,8 @@ absl::Status EventStoreCore::Close() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<ReadOutcome> EventStoreCore::Read(int number, uint64_t from, size_t bytes,
-                                                 StorePage& page) const {
+absl::StatusOr<ReadOutcome> EventStoreCore::Read(int number, const StorePosition& from,
+                                                 size_t bytes, StorePage& page) const {
   const StorePartition& end = partition(number);
   return PageReader::Fill(segments_, number, from, end.durable(), end.next(), bytes, page);
 }
@@ -337,7 +337,7 @@ uint64_t EventStore::Next(int partition) const noexcept {
   return core_->partition(partition).next();
 }
 
-absl::StatusOr<ReadOutcome> EventStore::Read(int partition, uint64_t from, size_t bytes,
+absl::StatusOr<ReadOutcome> EventStore::Read(int partition, const StorePosition& from, size_t bytes,
                                              StorePage& page) const {
   return core_->Read(partition, from, bytes, page);
 }

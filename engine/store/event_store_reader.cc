@@ -31,8 +31,8 @@ uint64_t EventStoreReader::Durable(int partition) const noexcept {
   return view_->durable(static_cast<size_t>(partition));
 }
 
-absl::StatusOr<ReadOutcome> EventStoreReader::Read(int partition, uint64_t from, size_t bytes,
-                                                   StorePage& page) const {
+absl::StatusOr<ReadOutcome> EventStoreReader::Read(int partition, const StorePosition& from,
+                                                   size_t bytes, StorePage& page) const {
   // What is read may change its file, when the appender starts again or its disk had failed; and
   // what was not synced may be gone.
   for (bool refreshed = false;; refreshed = true) {

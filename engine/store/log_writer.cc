@@ -6,27 +6,9 @@
 #include "engine/base/concat.h"
 
 namespace pleat::inline v0_1 {
-namespace {
-
-// Puts MANIFEST in place of the one that is there. The directory is not synced.
-absl::Status PutManifest(StorageDirectory& directory, const StoreManifest& manifest) {
-  const std::string unfinished = Concat(kStoreManifest, kUnfinishedStoreFile);
-  // One that an earlier attempt has left.
-  absl::Status status = directory.Remove(unfinished);
-  if (!status.ok() && !absl::IsNotFound(status)) return status;
-  absl::StatusOr<std::unique_ptr<StorageWriter>> file = directory.CreateFile(unfinished);
-  if (!file.ok()) return file.status();
-  status = (*file)->Append(manifest.Bytes());
-  if (status.ok()) status = (*file)->Sync();
-  if (status.ok()) status = (*file)->Close();
-  if (status.ok()) status = directory.Rename(unfinished, kStoreManifest);
-  return status;
-}
-
-}  // namespace
 
 absl::Status CreateManifest(StorageDirectory& directory, const StoreManifest& manifest) {
-  absl::Status status = PutManifest(directory, manifest);
+  absl::Status status = PutFile(directory, kStoreManifest, manifest.Bytes());
   if (status.ok()) status = directory.SyncDirectory();
   return status;
 }
@@ -150,13 +132,14 @@ void LogWriter::End(std::string_view index) {
 
 absl::Status LogWriter::WriteManifest(StoreCut durable) {
   manifest_.durable = durable;
-  if (absl::Status put = PutManifest(directory_, manifest_); !put.ok()) return put;
+  if (absl::Status put = PutFile(directory_, kStoreManifest, manifest_.Bytes()); !put.ok())
+    return put;
   return names_.Sync();
 }
 
 void LogWriter::NoteInManifest(StoreCut durable) {
   manifest_.durable = durable;
-  PutManifest(directory_, manifest_).IgnoreError();
+  PutFile(directory_, kStoreManifest, manifest_.Bytes()).IgnoreError();
   std::erase_if(begun_, [durable](uint64_t number) { return number < durable.segment; });
 }
 

@@ -57,23 +57,58 @@ absl::Status PageReader::ReadSections(const Segments& segments, int partition, u
   return absl::OkStatus();
 }
 
-absl::StatusOr<ReadOutcome> PageReader::Fill(const Segments& segments, int partition, uint64_t from,
-                                             uint64_t durable, uint64_t next, size_t bytes,
-                                             StorePage& page) {
+// Fills the page with records from that offset on. REQUIRES: it is durable.
+absl::Status PageReader::Read(const Segments& segments, int partition, uint64_t from, size_t bytes,
+                              StorePage& page) {
   page.records_.clear();
-  page.next_ = from;
-  if (from >= durable) return from <= next ? ReadOutcome::kEnd : ReadOutcome::kPositionLost;
   FoundSections& found = page.parts_->found;
   absl::Status status = segments.Find(static_cast<size_t>(partition), from, bytes, found);
   if (status.ok()) status = ReadSections(segments, partition, from, page);
   found.reader.reset();  // a page holds no file
   if (!status.ok()) {
     page.records_.clear();
+    page.parts_->partition = -1;
     return status;
   }
-  PLEAT_CHECK(!page.records_.empty() && page.records_.front().offset == from);
-  page.next_ = page.records_.back().offset + 1;
-  return ReadOutcome::kRecords;
+  const StoredRecord& last = page.records_.back();
+  PLEAT_CHECK(page.records_.front().offset == from);
+  page.position_ = {last.offset + 1, MarkOf(last)};
+  page.parts_->partition = partition;
+  page.parts_->opening = segments.opening();
+  return absl::OkStatus();
+}
+
+// Whether the record before the position has its mark. REQUIRES: it is durable.
+absl::StatusOr<bool> PageReader::IsThere(const Segments& segments, int partition,
+                                         const StorePosition& position, StorePage& page) {
+  const StorePage::Parts& parts = *page.parts_;
+  if (parts.partition != partition || parts.opening != segments.opening() ||
+      page.position_ != position) {
+    absl::Status read = Read(segments, partition, position.offset - 1, /*bytes=*/1, page);
+    if (!read.ok()) return read;
+    page.position_ = {position.offset, MarkOf(page.records_.front())};
+  }
+  return page.position_ == position;
+}
+
+absl::StatusOr<ReadOutcome> PageReader::Fill(const Segments& segments, int partition,
+                                             const StorePosition& from, uint64_t durable,
+                                             uint64_t next, size_t bytes, StorePage& page) {
+  if (from.mark != 0 && 0 < from.offset && from.offset <= durable) {
+    const absl::StatusOr<bool> is_there = IsThere(segments, partition, from, page);
+    page.records_.clear();
+    if (!is_there.ok()) return is_there.status();
+    if (!*is_there) return ReadOutcome::kPositionLost;
+  }
+  if (from.offset < durable) {
+    absl::Status read = Read(segments, partition, from.offset, bytes, page);
+    if (!read.ok()) return read;
+    return ReadOutcome::kRecords;
+  }
+  page.records_.clear();
+  if (page.position_ != from) page.parts_->partition = -1;
+  page.position_ = from;
+  return from.offset <= next ? ReadOutcome::kEnd : ReadOutcome::kPositionLost;
 }
 
 }  // namespace pleat::inline v0_1

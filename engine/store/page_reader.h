@@ -15,17 +15,24 @@ namespace pleat::inline v0_1 {
 struct StorePage::Parts {
   FoundSections found;
   std::string buffer;  // the sections, one behind the other; records are views of it
+  // The page's position is known to be right in this partition; -1: of none.
+  int partition = -1;
+  uint64_t opening = 0;  // Segments::opening()
 };
 
 class PageReader {
  public:
   // Fills the page, as EventStore::Read() does. `durable`: the end of what may be read; `next`: the
   // end of the partition.
-  static absl::StatusOr<ReadOutcome> Fill(const Segments& segments, int partition, uint64_t from,
-                                          uint64_t durable, uint64_t next, size_t bytes,
-                                          StorePage& page);
+  static absl::StatusOr<ReadOutcome> Fill(const Segments& segments, int partition,
+                                          const StorePosition& from, uint64_t durable,
+                                          uint64_t next, size_t bytes, StorePage& page);
 
  private:
+  static absl::StatusOr<bool> IsThere(const Segments& segments, int partition,
+                                      const StorePosition& position, StorePage& page);
+  static absl::Status Read(const Segments& segments, int partition, uint64_t from, size_t bytes,
+                           StorePage& page);
   static absl::Status ReadSections(const Segments& segments, int partition, uint64_t from,
                                    StorePage& page);
 };

@@ -51,6 +51,9 @@ inline char* EncodeRecord(char* to, const StoreRecord& record, EngineTime append
   return PutBytes(PutBytes(PutBytes(to, record.key), record.id), record.payload);
 }
 
+// What a position is told by that lies behind the record. Never 0.
+uint64_t MarkOf(const StoredRecord& record) noexcept;
+
 // Reads numbers and bytes, and never beyond the end.
 class RecordReader {
  public:

@@ -16,6 +16,7 @@
 #include <absl/status/statusor.h>
 #include <pleat/untyped/storage.h>
 
+#include "engine/base/hash.h"
 #include "engine/base/lock.h"
 #include "engine/store/block_table.h"
 #include "engine/store/store_files.h"
@@ -40,7 +41,10 @@ class Segments {
  public:
   // REQUIRES: `directory` outlives this.
   Segments(StorageDirectory& directory, uint64_t identity, size_t partitions)
-      : directory_(directory), identity_(identity), partitions_(partitions) {}
+      : directory_(directory),
+        identity_(identity),
+        partitions_(partitions),
+        opening_(RandomHashKey()[0]) {}
 
   // One that ended before this life. In the order of the log.
   void AddOld(Segment segment);
@@ -72,6 +76,8 @@ class Segments {
   bool Counts(uint64_t segment) const;
   size_t size() const;
   uint64_t identity() const noexcept { return identity_; }
+  // Tells this one from those before it of the same store.
+  uint64_t opening() const noexcept { return opening_; }
   const std::string& path() const noexcept { return directory_.path(); }
 
  private:
@@ -95,6 +101,7 @@ class Segments {
   StorageDirectory& directory_;
   const uint64_t identity_;
   const size_t partitions_;
+  const uint64_t opening_;
   mutable Lock lock_;
   std::vector<Segment> segments_ ABSL_GUARDED_BY(lock_);
   mutable std::vector<Open> open_ ABSL_GUARDED_BY(lock_);  // the one read last at the end

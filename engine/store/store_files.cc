@@ -171,6 +171,20 @@ absl::StatusOr<std::optional<StoreEnd>> StoreEnd::Read(StorageDirectory& directo
   return std::optional<StoreEnd>(end);
 }
 
+absl::Status PutFile(StorageDirectory& directory, std::string_view name, std::string_view bytes) {
+  const std::string unfinished = Concat(name, kUnfinishedStoreFile);
+  // One that an earlier attempt has left.
+  absl::Status status = directory.Remove(unfinished);
+  if (!status.ok() && !absl::IsNotFound(status)) return status;
+  absl::StatusOr<std::unique_ptr<StorageWriter>> file = directory.CreateFile(unfinished);
+  if (!file.ok()) return file.status();
+  status = (*file)->Append(bytes);
+  if (status.ok()) status = (*file)->Sync();
+  if (status.ok()) status = (*file)->Close();
+  if (status.ok()) status = directory.Rename(unfinished, name);
+  return status;
+}
+
 absl::Status ReadInto(StorageReader& reader, uint64_t at, uint64_t size, std::string& buffer) {
   buffer.resize(size);
   const absl::StatusOr<size_t> got = reader.ReadAt(at, {buffer.data(), buffer.size()});

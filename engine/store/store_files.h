@@ -90,6 +90,10 @@ struct StoreEnd {
   friend bool operator==(const StoreEnd&, const StoreEnd&) = default;
 };
 
+// Puts a file of these bytes, which are on the disk, in place of the one of that name. The directory
+// is not synced.
+absl::Status PutFile(StorageDirectory& directory, std::string_view name, std::string_view bytes);
+
 // Reads up to `size` bytes into `buffer`, which has then as many as there are.
 absl::Status ReadInto(StorageReader& reader, uint64_t at, uint64_t size, std::string& buffer);
 

@@ -183,9 +183,25 @@ struct AppendAnswer {
 
 // These values are stored by programs; never renumber.
 enum class ReadOutcome : uint8_t {
-  kRecords = 0,        // the page has one at least
-  kEnd = 1,            // the page is empty: nothing is durable from there on
-  kPositionLost = 20,  // the partition never came so far: a position of another store or life
+  kRecords = 0,  // the page has one at least
+  kEnd = 1,      // the page is empty: nothing is durable from there on
+  // The partition never came so far, or the record before has another mark: a position of another
+  // store, or of records that were lost. What is read on is not what came behind.
+  kPositionLost = 20,
+};
+
+// Where to read on: at the record of that offset. `mark` is drawn from the record before it. So a
+// position that was kept is found out if it is one of another store, or of records that were lost
+// before others came in their place. A plain offset is a position without a mark.
+struct StorePosition {
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr StorePosition(uint64_t to_read = 0, uint64_t drawn = 0) noexcept
+      : offset(to_read), mark(drawn) {}
+
+  uint64_t offset;
+  uint64_t mark;  // 0: none
+
+  friend bool operator==(const StorePosition&, const StorePosition&) = default;
 };
 
 // What Read() fills. Its memory is used again by the next Read().
@@ -201,14 +217,16 @@ class PLEAT_EXPORT StorePage {
   // gone.
   std::span<const StoredRecord> records() const noexcept { return records_; }
   // The offset behind the last record, where to read on.
-  uint64_t next() const noexcept { return next_; }
+  uint64_t next() const noexcept { return position_.offset; }
+  // The same with a mark, to be kept.
+  StorePosition position() const noexcept { return position_; }
 
  private:
   friend PageReader;
   struct Parts;
 
   std::vector<StoredRecord> records_;
-  uint64_t next_ = 0;
+  StorePosition position_;
   std::unique_ptr<Parts> parts_;
 };
 
@@ -290,9 +308,10 @@ class PLEAT_EXPORT EventStore {
   uint64_t Next(int partition) const noexcept;
 
   // Reads durable records of a partition, from the one at `from` on, without gaps. The page gets as
-  // many as whole sections of blocks have, until these have `bytes`, and one at least.
+  // many as whole sections of blocks have, until these have `bytes`, and one at least. A mark is
+  // compared with the record before, which is read for that; but not if the page ends there.
   // Errors: kDataLoss with file and byte if what is there is damaged; those of storage.h.
-  absl::StatusOr<ReadOutcome> Read(int partition, uint64_t from, size_t bytes,
+  absl::StatusOr<ReadOutcome> Read(int partition, const StorePosition& from, size_t bytes,
                                    StorePage& page) const;
 
   EventStoreState state() const;
@@ -336,7 +355,7 @@ class PLEAT_EXPORT EventStoreReader {
   // replaced. In kProcess and kInterval Durable() may go back when the power was lost; who stands
   // behind it gets kPositionLost.
   uint64_t Durable(int partition) const noexcept;
-  absl::StatusOr<ReadOutcome> Read(int partition, uint64_t from, size_t bytes,
+  absl::StatusOr<ReadOutcome> Read(int partition, const StorePosition& from, size_t bytes,
                                    StorePage& page) const;
 
  private:

@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <utility>
+
+#include <absl/base/thread_annotations.h>
+#include <pleat/store_consumer.h>
+#include <pleat/stored.h>
+
+#include "engine/base/check.h"
+#include "engine/base/concat.h"
+#include "engine/base/lock.h"
+#include "engine/store/consumer_files.h"
+#include "engine/store/open_store.h"
+
+namespace pleat::inline v0_1 {
+
+class StoreConsumerCore {
+ public:
+  StoreConsumerCore(std::unique_ptr<StorageDirectory> directory, ConsumerFile file)
+      : directory_(std::move(directory)),
+        partitions_(file.checkpoints.size()),
+        file_(std::move(file)) {}
+
+  size_t partitions() const noexcept { return partitions_; }
+
+  Checkpoint checkpoint(int partition) const {
+    LockGuard guard(lock_);
+    return file_.checkpoints[Checked(partition)];
+  }
+
+  absl::Status Commit(std::span<const Checkpoint> checkpoints) {
+    LongLockGuard commit_guard(commit_lock_);
+    ConsumerFile file = Copy();
+    for (const Checkpoint& each : checkpoints) {
+      PLEAT_CHECK(each.note.size() <= kCheckpointNoteBytesMax);
+      file.checkpoints[Checked(each.partition)] = each;
+    }
+    if (absl::Status put = file.Put(*directory_); !put.ok()) return put;
+    LockGuard guard(lock_);
+    file_ = std::move(file);
+    return absl::OkStatus();
+  }
+
+ private:
+  size_t Checked(int partition) const {
+    PLEAT_CHECK(0 <= partition && static_cast<size_t>(partition) < partitions_);
+    return static_cast<size_t>(partition);
+  }
+  ConsumerFile Copy() const {
+    LockGuard guard(lock_);
+    return file_;
+  }
+
+  const std::unique_ptr<StorageDirectory> directory_;
+  const size_t partitions_;
+  Lock commit_lock_;
+  mutable Lock lock_;  // behind the other one; held for moments
+  ConsumerFile file_ ABSL_GUARDED_BY(lock_);
+};
+
+StoreConsumer::StoreConsumer(std::unique_ptr<StoreConsumerCore> core) : core_(std::move(core)) {}
+StoreConsumer::~StoreConsumer() = default;
+
+absl::StatusOr<std::unique_ptr<StoreConsumer>> StoreConsumer::Open(std::string_view store,
+                                                                   std::string_view name,
+                                                                   Storage* storage) {
+  if (absl::Status right = CheckConsumerName(name); !right.ok()) return right;
+  const absl::StatusOr<OpenedStore> opened = OpenStoreToRead(store, storage);
+  if (!opened.ok()) return opened.status();
+  absl::StatusOr<std::unique_ptr<StorageDirectory>> directory =
+      OpenConsumer(store, name, storage, IfMissing::kCreate);
+  if (!directory.ok()) return directory.status();
+  if (absl::Status lock = (*directory)->Lock(); !lock.ok()) return lock;
+  absl::StatusOr<ConsumerFile> file = ConsumerFile::Read(**directory, opened->manifest);
+  if (absl::IsNotFound(file.status())) file = ConsumerFile(opened->manifest);
+  if (!file.ok()) return file.status();
+  return std::unique_ptr<StoreConsumer>(new StoreConsumer(
+      std::make_unique<StoreConsumerCore>(*std::move(directory), *std::move(file))));
+}
+
+int StoreConsumer::partitions() const noexcept { return static_cast<int>(core_->partitions()); }
+
+Checkpoint StoreConsumer::checkpoint(int partition) const { return core_->checkpoint(partition); }
+
+absl::Status StoreConsumer::Commit(std::span<const Checkpoint> checkpoints) {
+  return core_->Commit(checkpoints);
+}
+
+absl::Status StoreConsumer::Commit(const Checkpoint& checkpoint) {
+  return core_->Commit({&checkpoint, 1});
+}
+
+absl::StatusOr<std::vector<std::string>> StoreConsumer::Names(std::string_view store,
+                                                              Storage* storage) {
+  const absl::StatusOr<OpenedStore> opened = OpenStoreToRead(store, storage);
+  if (!opened.ok()) return opened.status();
+  return NamesOfConsumers(store, storage);
+}
+
+absl::StatusOr<std::vector<Checkpoint>> StoreConsumer::Look(std::string_view store,
+                                                            std::string_view name,
+                                                            Storage* storage) {
+  if (absl::Status right = CheckConsumerName(name); !right.ok()) return right;
+  const absl::StatusOr<OpenedStore> opened = OpenStoreToRead(store, storage);
+  if (!opened.ok()) return opened.status();
+  const absl::StatusOr<std::unique_ptr<StorageDirectory>> directory =
+      OpenConsumer(store, name, storage, IfMissing::kFail);
+  if (!directory.ok()) return directory.status();
+  absl::StatusOr<ConsumerFile> file = ConsumerFile::Read(**directory, opened->manifest);
+  if (!file.ok()) return file.status();
+  return std::move(file->checkpoints);
+}
+
+absl::Status StoreConsumer::Remove(std::string_view store, std::string_view name,
+                                   Storage* storage) {
+  if (absl::Status right = CheckConsumerName(name); !right.ok()) return right;
+  const absl::StatusOr<OpenedStore> opened = OpenStoreToRead(store, storage);
+  if (!opened.ok()) return opened.status();
+  const absl::StatusOr<std::unique_ptr<StorageDirectory>> directory =
+      OpenConsumer(store, name, storage, IfMissing::kFail);
+  if (!directory.ok()) return directory.status();
+  if (absl::Status lock = (*directory)->Lock(); !lock.ok()) return lock;
+  absl::Status removed = (*directory)->Remove(kCheckpointFile);
+  if (removed.ok()) removed = (*directory)->SyncDirectory();
+  return removed;
+}
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,107 @@
+// A StoreConsumer keeps how far somebody has read an event store, so that the next run reads on.
+//
+//   auto mail = *pleat::StoreConsumer::Open("/var/lib/orders", "mail");
+//   pleat::StorePosition from = mail->checkpoint(partition).position;
+//   while (*store->Read(partition, from, 1 << 20, page) == pleat::ReadOutcome::kRecords) {
+//     for (const pleat::StoredRecord& record : page.records()) Send(record);
+//     from = page.position();
+//     absl::Status kept = mail->Commit({.partition = partition, .position = from});
+//   }
+//
+// A *checkpoint* is a position and a note, for each partition. Whoever acts first and commits then
+// sees records again after a crash; whoever needs each record once keeps the position beside what
+// became of the records, and commits here only so that retention knows of it.
+//
+// A consumer is a directory, consumers/NAME/ in that of the store, with a LOCK of its own. So one
+// process at a time has it, the appender or another one; and consumers know nothing of each other.
+// docs/formats.md has the layout.
+//
+// A checkpoint is on the disk when Commit() returns OK, in every mode of the store. The records
+// before it may be lost with the power in the modes kProcess and kInterval: then Read() answers
+// kPositionLost, because the mark in the position is of a record that is gone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <pleat/detail/export.h>
+#include <pleat/event_store.h>
+#include <pleat/untyped/storage.h>
+
+namespace pleat::inline v0_1 {
+
+class StoreConsumerCore;
+
+inline constexpr size_t kConsumerNameBytesMax = 64;
+inline constexpr size_t kCheckpointNoteBytesMax = 1024;
+
+struct Checkpoint {
+  int partition = 0;
+  StorePosition position;  // where to read on; 0: from the beginning
+  std::string note;        // whatever the consumer wants to know again
+};
+
+// Thread safety: any thread may call any method at any time, but the destructor.
+class PLEAT_EXPORT StoreConsumer {
+ public:
+  // Opens the consumer of that name, or makes it, and locks it. A new one begins at the beginning
+  // of every partition: to begin elsewhere, such as at Durable(), Commit() that first.
+  // A name has 1 to kConsumerNameBytesMax letters, digits, '-', '_' or '.', and begins with a
+  // letter or a digit. `storage`: where the store is, and outlives this; nothing: the files of the
+  // system.
+  // Errors, each with the path. Nothing was changed then.
+  // - kInvalidArgument: no such name can be.
+  // - kNotFound: there is no event store in the directory.
+  // - kUnavailable: another process or StoreConsumer has it; the message has its number.
+  // - kFailedPrecondition: its checkpoints are of another store, as if that directory had been
+  //   replaced. Remove the consumer, and begin anew.
+  // - kDataLoss: its file is damaged. As before.
+  // - kUnimplemented: written by a newer version.
+  // - Those of storage.h.
+  static absl::StatusOr<std::unique_ptr<StoreConsumer>> Open(std::string_view store,
+                                                             std::string_view name,
+                                                             Storage* storage = nullptr);
+  // Frees the consumer: then it can be opened again.
+  ~StoreConsumer();
+  StoreConsumer(const StoreConsumer&) = delete;
+  StoreConsumer& operator=(const StoreConsumer&) = delete;
+
+  int partitions() const noexcept;
+
+  // As it was committed last. REQUIRES: 0 <= partition < partitions().
+  Checkpoint checkpoint(int partition) const;
+
+  // Sets the checkpoints of some partitions, all of them or none, on the disk. A position may go
+  // back. Complexity: writes one small file and syncs it and its directory, so do it every so many
+  // records. REQUIRES: no partition twice; notes of at most kCheckpointNoteBytesMax bytes.
+  // Errors: those of storage.h. checkpoint() says the old ones; after a crash the disk may have the
+  // new ones. Try again, or stop.
+  absl::Status Commit(std::span<const Checkpoint> checkpoints);
+  absl::Status Commit(const Checkpoint& checkpoint);
+
+  // The names of all consumers of a store that have committed, sorted. Errors: kNotFound: there is
+  // no event store; those of storage.h.
+  static absl::StatusOr<std::vector<std::string>> Names(std::string_view store,
+                                                        Storage* storage = nullptr);
+  // The checkpoints of one, in the order of partitions, also while another process has it.
+  // Errors: as Open(), but for kUnavailable; kNotFound also if there is no consumer of the name.
+  static absl::StatusOr<std::vector<Checkpoint>> Look(std::string_view store, std::string_view name,
+                                                      Storage* storage = nullptr);
+  // Removes its checkpoints; an empty directory may be left. Errors: as Look(), and kUnavailable.
+  // A damaged one, and one of another store, is removed as well.
+  static absl::Status Remove(std::string_view store, std::string_view name,
+                             Storage* storage = nullptr);
+
+ private:
+  explicit StoreConsumer(std::unique_ptr<StoreConsumerCore> core);
+
+  std::unique_ptr<StoreConsumerCore> core_;
+};
+
+}  // namespace pleat::inline v0_1
