@@ -16,7 +16,7 @@ LogCommitter::LogCommitter(StorageDirectory& directory, const StoreManifest& man
       segments_(segments),
       partitions_(partitions),
       writer_(directory, manifest, log.next_number, std::move(log.useless)),
-      end_mark_(directory, manifest.identity),
+      end_mark_(directory, manifest),
       written_(log.durable),
       certain_(std::move(log.durable)),
       in_trouble_(!log.tail.empty()),
@@ -195,6 +195,18 @@ absl::Status LogCommitter::Finish() {
   PLEAT_CHECK(all_is_certain() && waiting_.empty());
   if (writer_.is_open()) writer_.End(segments_.IndexAt(written_.cut.end));
   return writer_.WriteManifest(certain_.cut);
+}
+
+// MANIFEST says so first; then the files are of no use, whatever comes between.
+absl::Status LogCommitter::Drop(const Segments::Oldest& oldest) {
+  absl::Status wrote = writer_.WriteManifest(certain_.cut, oldest.first);
+  if (!wrote.ok()) return wrote;
+  segments_.Drop(oldest.first);
+  end_mark_.SetFirst(oldest.first);
+  for (const uint64_t number : oldest.numbers) {
+    directory_.Remove(NameOfSegment(number)).IgnoreError();
+  }
+  return absl::OkStatus();
 }
 
 absl::Status LogCommitter::Trouble(absl::Status why) {

@@ -80,6 +80,11 @@ class LogCommitter {
   // nothing came since.
   absl::Status Finish();
 
+  // The number of a segment before which all is on the disk for certain.
+  uint64_t certain_segment() const noexcept { return certain_.cut.segment; }
+  // Removes the oldest segments. REQUIRES: these are some, and come before certain_segment().
+  absl::Status Drop(const Segments::Oldest& oldest);
+
   // Tells readers again, if they could not be told.
   void TellReaders() { end_mark_.Repeat(); }
 

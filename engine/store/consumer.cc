@@ -2,7 +2,7 @@
 #include <utility>
 
 #include <absl/base/thread_annotations.h>
-#include <pleat/store_consumer.h>
+#include <pleat/event_store_reader.h>
 #include <pleat/stored.h>
 
 #include "engine/base/check.h"

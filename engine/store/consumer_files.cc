@@ -138,4 +138,24 @@ absl::StatusOr<ConsumerFile> ConsumerFile::Read(StorageDirectory& directory,
   return file;
 }
 
+absl::StatusOr<std::vector<ReadSoFar>> ReadByConsumers(std::string_view store, Storage* storage,
+                                                       const StoreManifest& manifest) {
+  absl::StatusOr<std::vector<std::string>> names = NamesOfConsumers(store, storage);
+  if (!names.ok()) return names.status();
+  std::vector<ReadSoFar> consumers;
+  for (std::string& name : *names) {
+    const absl::StatusOr<std::unique_ptr<StorageDirectory>> directory =
+        OpenConsumer(store, name, storage, IfMissing::kFail);
+    if (!directory.ok()) return directory.status();
+    const absl::StatusOr<ConsumerFile> file = ConsumerFile::Read(**directory, manifest);
+    if (absl::IsNotFound(file.status())) continue;  // removed just now
+    if (!file.ok()) return file.status();
+    consumers.push_back({.name = std::move(name), .offsets = {}});
+    for (const Checkpoint& checkpoint : file->checkpoints) {
+      consumers.back().offsets.push_back(checkpoint.position.offset);
+    }
+  }
+  return consumers;
+}
+
 }  // namespace pleat::inline v0_1

@@ -10,7 +10,7 @@
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
-#include <pleat/store_consumer.h>
+#include <pleat/event_store_reader.h>
 #include <pleat/untyped/storage.h>
 
 #include "engine/store/store_files.h"
@@ -30,6 +30,14 @@ absl::StatusOr<std::unique_ptr<StorageDirectory>> OpenConsumer(std::string_view 
 
 // Of those that have a CHECKPOINT.
 absl::StatusOr<std::vector<std::string>> NamesOfConsumers(std::string_view store, Storage* storage);
+
+// How far all of these have read; one offset for each partition.
+struct ReadSoFar {
+  std::string name;
+  std::vector<uint64_t> offsets;
+};
+absl::StatusOr<std::vector<ReadSoFar>> ReadByConsumers(std::string_view store, Storage* storage,
+                                                       const StoreManifest& manifest);
 
 struct ConsumerFile {
   uint64_t identity;                    // of the store

@@ -15,13 +15,22 @@ namespace pleat::inline v0_1 {
 class EndMark {
  public:
   // REQUIRES: `directory` outlives it.
-  EndMark(StorageDirectory& directory, uint64_t identity)
-      : directory_(directory), identity_(identity), machine_run_(directory.MachineRun()) {}
+  EndMark(StorageDirectory& directory, const StoreManifest& manifest)
+      : directory_(directory), identity_(manifest.identity) {
+    end_.first_segment = manifest.first_segment;
+    end_.machine_run = directory.MachineRun();
+  }
 
   // Says that the log is durable so far. Whatever comes of it, the log is right: readers learn of it
   // by the next call, which may be Repeat().
   void Set(const LogState& durable) {
-    end_ = {durable.cut, machine_run_};
+    end_.cut = durable.cut;
+    is_told_ = false;
+    Repeat();
+  }
+  // Says that older segments are gone.
+  void SetFirst(uint64_t segment) {
+    end_.first_segment = segment;
     is_told_ = false;
     Repeat();
   }
@@ -40,7 +49,6 @@ class EndMark {
  private:
   StorageDirectory& directory_;
   const uint64_t identity_;
-  const uint64_t machine_run_;
   std::unique_ptr<StorageWriter> file_;
   StoreEnd end_;
   bool is_told_ = true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "engine/base/lock.h"
 #include "engine/store/appender.h"
 #include "engine/store/committer.h"
+#include "engine/store/consumer_files.h"
 #include "engine/store/open_store.h"
 #include "engine/store/page_reader.h"
 #include "engine/store/recovery.h"
@@ -44,6 +46,11 @@ class EventStoreCore {
   absl::Status Close();
   absl::StatusOr<ReadOutcome> Read(int partition, const StorePosition& from, size_t bytes,
                                    StorePage& page) const;
+  absl::StatusOr<Trimmed> Trim(const RetentionOptions& keep);
+  uint64_t First(int number) const {
+    partition(number);
+    return segments_.First(static_cast<size_t>(number));
+  }
   EventStoreState state() const;
 
  private:
@@ -71,6 +78,7 @@ class EventStoreCore {
 
   const EventStoreOptions options_;
   const std::unique_ptr<StorageDirectory> directory_;
+  const StoreManifest manifest_;  // as it was found
   const uint64_t bytes_passed_over_;
   const uint64_t blocks_passed_over_;
   std::vector<StorePartition> partitions_;
@@ -106,6 +114,7 @@ EventStoreCore::EventStoreCore(OpenedStore opened, RecoveredLog log,
                                const EventStoreOptions& options)
     : options_(options),
       directory_(std::move(opened.directory)),
+      manifest_(opened.manifest),
       bytes_passed_over_(log.bytes_passed_over),
       blocks_passed_over_(log.blocks_passed_over),
       partitions_(opened.manifest.partitions),
@@ -283,9 +292,33 @@ absl::StatusOr<ReadOutcome> EventStoreCore::Read(int number, const StorePosition
   return PageReader::Fill(segments_, number, from, end.durable(), end.next(), bytes, page);
 }
 
+absl::StatusOr<Trimmed> EventStoreCore::Trim(const RetentionOptions& keep) {
+  const absl::StatusOr<std::vector<ReadSoFar>> consumers =
+      ReadByConsumers(directory_->path(), options_.storage, manifest_);
+  if (!consumers.ok()) return consumers.status();
+  std::vector<uint64_t> needed(partitions_.size(), UINT64_MAX);
+  for (const ReadSoFar& consumer : *consumers) {
+    if (!keep.unread) break;
+    std::ranges::transform(needed, consumer.offsets, needed.begin(),
+                           [](uint64_t a, uint64_t b) { return std::min(a, b); });
+  }
+  LongLockGuard guard(commit_lock_);
+  if (closed_) return ClosedStore();
+  const Segments::Oldest oldest = segments_.OldestToGo(keep, needed, committer_.certain_segment());
+  Trimmed trimmed{.files = oldest.numbers.size(), .bytes = oldest.bytes, .lost_by = {}};
+  if (trimmed.files == 0) return trimmed;
+  if (absl::Status dropped = committer_.Drop(oldest); !dropped.ok()) return dropped;
+  for (const ReadSoFar& consumer : *consumers) {
+    if (std::ranges::equal(oldest.first_offsets, consumer.offsets, std::less_equal())) continue;
+    trimmed.lost_by.push_back(consumer.name);
+  }
+  return trimmed;
+}
+
 EventStoreState EventStoreCore::state() const {
   EventStoreState state{.identity = segments_.identity(),
                         .segments = segments_.size(),
+                        .bytes = segments_.bytes(),
                         .unsynced_bytes = unsynced_bytes(),
                         .blocks = committer_.blocks(),
                         .bytes_passed_over = bytes_passed_over_,
@@ -330,6 +363,9 @@ absl::Status EventStore::Commit() { return core_->Commit(); }
 absl::Status EventStore::Sync() { return core_->Sync(); }
 absl::Status EventStore::Close() { return core_->Close(); }
 
+absl::StatusOr<Trimmed> EventStore::Trim(const RetentionOptions& keep) { return core_->Trim(keep); }
+
+uint64_t EventStore::First(int partition) const noexcept { return core_->First(partition); }
 uint64_t EventStore::Durable(int partition) const noexcept {
   return core_->partition(partition).durable();
 }

@@ -1,6 +1,6 @@
-#include <utility>
+#include <pleat/event_store_reader.h>
 
-#include <pleat/event_store.h>
+#include <utility>
 
 #include "engine/base/check.h"
 #include "engine/store/open_store.h"
@@ -26,6 +26,10 @@ absl::Status EventStoreReader::Refresh() { return view_->Refresh(); }
 int EventStoreReader::partitions() const noexcept { return static_cast<int>(view_->partitions()); }
 uint64_t EventStoreReader::identity() const noexcept { return view_->segments().identity(); }
 
+uint64_t EventStoreReader::First(int partition) const noexcept {
+  PLEAT_CHECK(0 <= partition && partition < partitions());
+  return view_->segments().First(static_cast<size_t>(partition));
+}
 uint64_t EventStoreReader::Durable(int partition) const noexcept {
   PLEAT_CHECK(0 <= partition && partition < partitions());
   return view_->durable(static_cast<size_t>(partition));

@@ -137,6 +137,13 @@ absl::Status LogWriter::WriteManifest(StoreCut durable) {
   return names_.Sync();
 }
 
+absl::Status LogWriter::WriteManifest(StoreCut durable, uint64_t first_segment) {
+  const uint64_t before = std::exchange(manifest_.first_segment, first_segment);
+  absl::Status wrote = WriteManifest(durable);
+  if (!wrote.ok()) manifest_.first_segment = before;
+  return wrote;
+}
+
 void LogWriter::NoteInManifest(StoreCut durable) {
   manifest_.durable = durable;
   PutFile(directory_, kStoreManifest, manifest_.Bytes()).IgnoreError();

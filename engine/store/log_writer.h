@@ -76,8 +76,9 @@ class LogWriter {
   // Gives the file up, as it is; or to somebody who will sync it.
   std::unique_ptr<SegmentFile> Release() { return std::move(file_); }
 
-  // Notes in MANIFEST how far the log is on the disk for certain.
+  // Notes in MANIFEST how far the log is on the disk for certain; and which segment is the first.
   absl::Status WriteManifest(StoreCut durable);
+  absl::Status WriteManifest(StoreCut durable, uint64_t first_segment);
   // The same, as a help: whatever comes of it, the log is right. It is on the disk when the name of
   // the next segment is.
   void NoteInManifest(StoreCut durable);

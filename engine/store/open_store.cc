@@ -83,6 +83,8 @@ absl::StatusOr<StoreManifest> MakeManifest(OpenedStore& store, const EventStoreO
   return manifest;
 }
 
+}  // namespace
+
 absl::StatusOr<StoreManifest> ReadManifest(StorageDirectory& directory) {
   absl::StatusOr<std::unique_ptr<StorageReader>> reader = directory.OpenFile(kStoreManifest);
   if (!reader.ok()) return reader.status();
@@ -103,6 +105,8 @@ absl::StatusOr<StoreManifest> ReadManifest(StorageDirectory& directory) {
   }
   return manifest;
 }
+
+namespace {
 
 absl::Status CheckAsked(const std::string& path, const StoreManifest& manifest,
                         const EventStoreOptions& options) {

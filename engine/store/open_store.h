@@ -20,6 +20,8 @@ struct OpenedStore {
   std::vector<std::string> names;  // of the files
 };
 
+absl::StatusOr<StoreManifest> ReadManifest(StorageDirectory& directory);
+
 // For reading, beside whoever appends: there has to be a store.
 absl::StatusOr<OpenedStore> OpenStoreToRead(std::string_view path, Storage* storage);
 

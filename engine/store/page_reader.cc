@@ -31,6 +31,11 @@ bool Decode(const SectionPlace& section, std::string_view bytes, uint64_t from,
   return reader.done();
 }
 
+bool WasRemoved(const absl::Status& read, const Segments& segments, int partition,
+                uint64_t offset) {
+  return absl::IsOutOfRange(read) && offset < segments.First(static_cast<size_t>(partition));
+}
+
 }  // namespace
 
 absl::Status PageReader::ReadSections(const Segments& segments, int partition, uint64_t from,
@@ -78,37 +83,45 @@ absl::Status PageReader::Read(const Segments& segments, int partition, uint64_t 
   return absl::OkStatus();
 }
 
-// Whether the record before the position has its mark. REQUIRES: it is durable.
+// Whether the record before the position has its mark, or was removed. REQUIRES: it was durable.
 absl::StatusOr<bool> PageReader::IsThere(const Segments& segments, int partition,
                                          const StorePosition& position, StorePage& page) {
   const StorePage::Parts& parts = *page.parts_;
   if (parts.partition != partition || parts.opening != segments.opening() ||
       page.position_ != position) {
     absl::Status read = Read(segments, partition, position.offset - 1, /*bytes=*/1, page);
+    if (WasRemoved(read, segments, partition, position.offset - 1)) return true;
     if (!read.ok()) return read;
     page.position_ = {position.offset, MarkOf(page.records_.front())};
   }
   return page.position_ == position;
 }
 
+// An empty page, which ends where it was to begin.
+ReadOutcome PageReader::Nothing(ReadOutcome why, const StorePosition& from, StorePage& page) {
+  if (page.position_ != from || why == ReadOutcome::kPositionLost) page.parts_->partition = -1;
+  page.position_ = from;
+  page.records_.clear();
+  return why;
+}
+
 absl::StatusOr<ReadOutcome> PageReader::Fill(const Segments& segments, int partition,
                                              const StorePosition& from, uint64_t durable,
                                              uint64_t next, size_t bytes, StorePage& page) {
+  const auto lost = [&] { return Nothing(ReadOutcome::kPositionLost, from, page); };
   if (from.mark != 0 && 0 < from.offset && from.offset <= durable) {
     const absl::StatusOr<bool> is_there = IsThere(segments, partition, from, page);
     page.records_.clear();
     if (!is_there.ok()) return is_there.status();
-    if (!*is_there) return ReadOutcome::kPositionLost;
+    if (!*is_there) return lost();
   }
   if (from.offset < durable) {
     absl::Status read = Read(segments, partition, from.offset, bytes, page);
+    if (WasRemoved(read, segments, partition, from.offset)) return lost();
     if (!read.ok()) return read;
     return ReadOutcome::kRecords;
   }
-  page.records_.clear();
-  if (page.position_ != from) page.parts_->partition = -1;
-  page.position_ = from;
-  return from.offset <= next ? ReadOutcome::kEnd : ReadOutcome::kPositionLost;
+  return from.offset <= next ? Nothing(ReadOutcome::kEnd, from, page) : lost();
 }
 
 }  // namespace pleat::inline v0_1

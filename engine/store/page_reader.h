@@ -35,6 +35,7 @@ class PageReader {
                            StorePage& page);
   static absl::Status ReadSections(const Segments& segments, int partition, uint64_t from,
                                    StorePage& page);
+  static ReadOutcome Nothing(ReadOutcome why, const StorePosition& from, StorePage& page);
 };
 
 }  // namespace pleat::inline v0_1

@@ -100,10 +100,7 @@ absl::Status LogRecovery::ChainBack() {
     if (file.size < end || end < file.head->head_bytes) {
       return Damage(number, file.size, "the end is missing");
     }
-    log_.segments.push_back({.number = number,
-                             .begin = file.head->head_bytes,
-                             .end = end,
-                             .first_offsets = NextOffsets(file.head->before)});
+    log_.segments.push_back(Segment::Of(*file.head, end));
     end = file.head->before.cut.end;
     number = number == manifest_.first_segment ? 0 : file.head->before.cut.segment;
   }
@@ -174,10 +171,7 @@ bool LogRecovery::Enter(uint64_t number) {
   const SegmentHead& head = *files_.at(number).head;
   if (!log_.end.IsSameAs(head.before)) return false;
   log_.end.cut = {number, head.head_bytes};
-  log_.segments.push_back({.number = number,
-                           .begin = head.head_bytes,
-                           .end = head.head_bytes,
-                           .first_offsets = NextOffsets(head.before)});
+  log_.segments.push_back(Segment::Of(head, head.head_bytes));
   return true;
 }
 

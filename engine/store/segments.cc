@@ -1,6 +1,7 @@
 #include "engine/store/segments.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "engine/base/check.h"
@@ -23,6 +24,18 @@ void Take(std::span<const SectionPlace> sections, uint64_t bytes, uint64_t end,
 
 }  // namespace
 
+Segment Segment::Of(const SegmentHead& head, uint64_t end) {
+  EngineTime latest = kBeginningOfTime;
+  for (const PartitionState& partition : head.before.partitions) {
+    latest = std::max(latest, partition.latest);
+  }
+  return {.number = head.number,
+          .begin = head.head_bytes,
+          .end = end,
+          .first_offsets = NextOffsets(head.before),
+          .latest_before = latest};
+}
+
 void Segments::AddOld(Segment segment) {
   LockGuard guard(lock_);
   segments_.push_back(std::move(segment));
@@ -30,10 +43,7 @@ void Segments::AddOld(Segment segment) {
 
 void Segments::Put(const SegmentHead& head, uint64_t end) {
   GoOnBehind(head.before.cut);
-  segments_.push_back({.number = head.number,
-                       .begin = head.head_bytes,
-                       .end = end,
-                       .first_offsets = NextOffsets(head.before)});
+  segments_.push_back(Segment::Of(head, end));
 }
 
 void Segments::GoOn(std::span<const Newer> newer, std::shared_ptr<StorageReader> reader,
@@ -163,9 +173,51 @@ absl::StatusOr<Segments::Open> Segments::Load(const Segment& segment) const {
   return open;
 }
 
+uint64_t Segments::First(size_t partition) const {
+  LockGuard guard(lock_);
+  return segments_.empty() ? 0 : segments_.front().first_offsets[partition];
+}
+
+Segments::Oldest Segments::OldestToGo(const RetentionOptions& keep,
+                                      std::span<const uint64_t> needed, uint64_t certain) const {
+  LockGuard guard(lock_);
+  Oldest oldest;
+  uint64_t left = BytesLocked();
+  for (size_t i = 0; i + 1 < segments_.size() && segments_[i].number < certain; ++i) {
+    const Segment& next = segments_[i + 1];
+    const bool nobody_needs = std::ranges::equal(next.first_offsets, needed, std::less_equal());
+    const bool may_go = next.latest_before < keep.appended_since && nobody_needs;
+    if (!may_go && left <= keep.bytes_max) break;
+    oldest.numbers.push_back(segments_[i].number);
+    oldest.bytes += segments_[i].end;
+    oldest.first = next.number;
+    oldest.first_offsets = next.first_offsets;
+    left -= segments_[i].end;
+  }
+  return oldest;
+}
+
+void Segments::Drop(uint64_t before) {
+  LockGuard guard(lock_);
+  PLEAT_CHECK(segments_.empty() || before <= segments_.back().number);
+  std::erase_if(segments_, [&](const Segment& segment) { return segment.number < before; });
+  std::erase_if(open_, [&](const Open& open) { return open.segment < before; });
+}
+
 bool Segments::Counts(uint64_t segment) const {
   LockGuard guard(lock_);
   return std::ranges::find(segments_, segment, &Segment::number) != segments_.end();
+}
+
+uint64_t Segments::BytesLocked() const {
+  uint64_t bytes = 0;
+  for (const Segment& segment : segments_) bytes += segment.end;
+  return bytes;
+}
+
+uint64_t Segments::bytes() const {
+  LockGuard guard(lock_);
+  return BytesLocked();
 }
 
 size_t Segments::size() const {

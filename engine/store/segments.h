@@ -28,6 +28,10 @@ struct Segment {
   uint64_t begin = 0;  // of the first block
   uint64_t end = 0;    // of the last one that counts
   std::vector<uint64_t> first_offsets;
+  EngineTime latest_before{};  // `appended` of all records in older ones is at most that
+
+  // The one of that head, with blocks up to `end`.
+  static Segment Of(const SegmentHead& head, uint64_t end);
 };
 
 // Sections that lie in one file.
@@ -73,8 +77,26 @@ class Segments {
   // Errors: kOutOfRange: it is durable no more; kNotFound: the file has gone; those of reading.
   absl::Status Find(size_t partition, uint64_t offset, uint64_t bytes, FoundSections& found) const;
 
+  // The offset of the first record that is there, or that is to come.
+  uint64_t First(size_t partition) const;
+
+  // How many of the oldest ones may go by what is asked for: of those before `certain`, which is the
+  // number of one. `needed`: of each partition, the first offset that has to stay.
+  struct Oldest {
+    std::vector<uint64_t> numbers;
+    uint64_t bytes = 0;
+    // What is left begins with that segment, and with these offsets.
+    uint64_t first = 0;
+    std::vector<uint64_t> first_offsets;
+  };
+  Oldest OldestToGo(const RetentionOptions& keep, std::span<const uint64_t> needed,
+                    uint64_t certain) const;
+  // Those before that number are not there any more.
+  void Drop(uint64_t before);
+
   bool Counts(uint64_t segment) const;
   size_t size() const;
+  uint64_t bytes() const;
   uint64_t identity() const noexcept { return identity_; }
   // Tells this one from those before it of the same store.
   uint64_t opening() const noexcept { return opening_; }
@@ -96,6 +118,7 @@ class Segments {
   // Nothing in it: not among those that are open.
   Open Opened(uint64_t segment) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
   void Keep(Open open) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
+  uint64_t BytesLocked() const ABSL_SHARED_LOCKS_REQUIRED(lock_);
   absl::StatusOr<Open> Load(const Segment& segment) const;
 
   StorageDirectory& directory_;

@@ -19,7 +19,7 @@ constexpr std::string_view kLostPrefix = "lost-";
 constexpr std::string_view kManifestLetters = "MF";
 constexpr std::string_view kHeadLetters = "SG";
 constexpr std::string_view kEndFileLetters = "EN";
-constexpr uint64_t kEndFileBytes = kFrameBytes + 24;
+constexpr uint64_t kEndFileBytes = kFrameBytes + 32;
 // A reader may come upon bytes that are just being overwritten.
 constexpr int kLooksAtEnd = 3;
 
@@ -146,6 +146,7 @@ std::string StoreEnd::Bytes(uint64_t identity) const {
   FieldWriter out;
   out.PutWord(cut.segment);
   out.PutWord(cut.end);
+  out.PutWord(first_segment);
   out.PutWord(machine_run);
   return FrameOf(kEndFileLetters, out.bytes(), {.identity = identity});
 }
@@ -166,6 +167,7 @@ absl::StatusOr<std::optional<StoreEnd>> StoreEnd::Read(StorageDirectory& directo
   StoreEnd end;
   end.cut.segment = in.Word();
   end.cut.end = in.Word();
+  end.first_segment = in.Word();
   end.machine_run = in.Word();
   if (!in.done()) return std::optional<StoreEnd>();
   return std::optional<StoreEnd>(end);

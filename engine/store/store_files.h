@@ -10,8 +10,8 @@
 // ones. The numbers of files that were lost so are used again. So heads and blocks say of which life
 // they are: what a lost file had in the same place is of an older life than what it would follow.
 //
-// Room for later: MANIFEST says which segment is the first, so that whole segments can go; what has
-// to be told of consumers lies in directories of their own.
+// MANIFEST says which segment is the first: older ones have been removed, or are about to be. What is
+// told of consumers lies in directories of their own (consumer_files.h).
 #pragma once
 
 #include <cstdint>
@@ -81,6 +81,7 @@ struct SegmentHead {
 // it. Nothing: it is not there, or somebody was just writing it, or it is of another store.
 struct StoreEnd {
   StoreCut cut;
+  uint64_t first_segment = 1;
   uint64_t machine_run = 0;  // in which it was written; see StorageDirectory
 
   std::string Bytes(uint64_t identity) const;

@@ -23,6 +23,12 @@ absl::Status StoreView::Begin() {
   LongLockGuard guard(lock_);
   absl::Status status;
   for (int attempt = 0; attempt <= kAttempts; ++attempt) {
+    if (attempt > 0) {
+      // Older files may have been removed.
+      const absl::StatusOr<StoreManifest> manifest = ReadManifest(*directory_);
+      if (!manifest.ok()) return manifest.status();
+      manifest_.first_segment = manifest->first_segment;
+    }
     const absl::StatusOr<std::optional<StoreEnd>> end =
         StoreEnd::Read(*directory_, manifest_.identity);
     if (!end.ok()) return end.status();
@@ -45,7 +51,9 @@ absl::Status StoreView::Refresh() {
   for (int attempt = 0;; ++attempt) {
     if (!end.ok()) return end.status();
     if (!*end) return absl::OkStatus();
+    manifest_.first_segment = std::max(manifest_.first_segment, (*end)->first_segment);
     absl::Status status = GoTo((*end)->cut);
+    if (status.ok()) segments_.Drop(manifest_.first_segment);
     if (status.ok() || attempt == kAttempts) return status;
     absl::StatusOr<std::optional<StoreEnd>> again = StoreEnd::Read(*directory_, manifest_.identity);
     if (!again.ok() || *again == *end) return status;
@@ -78,9 +86,10 @@ absl::Status StoreView::GoOnInFile(StoreCut cut) {
   return absl::OkStatus();
 }
 
-// Heads lead back to a segment that is there already. If the end has gone back, all is read anew.
+// Heads lead back to a segment that is there already. If the end has gone back, or all that were there
+// may be removed, all is read anew.
 absl::Status StoreView::GoOnInFiles(StoreCut cut) {
-  const bool anew = cut < state_.cut;
+  bool anew = cut < state_.cut;
   std::vector<Segments::Newer> newer;
   uint64_t end = cut.end;
   for (uint64_t number = cut.segment; number != 0 && (anew || !segments_.Counts(number));) {
@@ -88,6 +97,7 @@ absl::Status StoreView::GoOnInFiles(StoreCut cut) {
     if (!head.ok()) return head.status();
     const StoreCut before = head->before.cut;
     newer.push_back({*std::move(head), end});
+    anew = anew || number == manifest_.first_segment;
     number = number == manifest_.first_segment ? 0 : before.segment;
     end = before.end;
   }

@@ -74,7 +74,6 @@ namespace pleat::inline v0_1 {
 
 class EventStoreCore;
 class PageReader;
-class StoreView;
 
 enum class StoreDurability : uint8_t { kProcess, kInterval, kGroup };
 
@@ -185,8 +184,9 @@ struct AppendAnswer {
 enum class ReadOutcome : uint8_t {
   kRecords = 0,  // the page has one at least
   kEnd = 1,      // the page is empty: nothing is durable from there on
-  // The partition never came so far, or the record before has another mark: a position of another
-  // store, or of records that were lost. What is read on is not what came behind.
+  // The records there were removed: First() says where to begin. Or the partition never came so
+  // far, or the record before has another mark: a position of another store, or of records that
+  // the power has taken.
   kPositionLost = 20,
 };
 
@@ -230,10 +230,27 @@ class PLEAT_EXPORT StorePage {
   std::unique_ptr<Parts> parts_;
 };
 
+// What has to stay when a store removes its oldest files. A file may go if both allow that.
+struct RetentionOptions {
+  // Records that were appended at this instant or later. Default: all of them.
+  EngineTime appended_since = kBeginningOfTime;
+  // Records that a consumer (event_store_reader.h) has not read.
+  bool unread = true;
+  // Above so many bytes of files the oldest go all the same, and those lose who need them.
+  uint64_t bytes_max = UINT64_MAX;
+};
+
+struct Trimmed {
+  uint64_t files = 0;  // that are gone
+  uint64_t bytes = 0;
+  std::vector<std::string> lost_by;  // consumers that had not read all of that
+};
+
 // How a store stands.
 struct EventStoreState {
   uint64_t identity = 0;
   uint64_t segments = 0;         // files that count
+  uint64_t bytes = 0;            // in them
   uint64_t unsynced_bytes = 0;   // taken, and not on the disk for certain
   uint64_t blocks = 0;           // written since Open()
   uint64_t times_held_back = 0;  // records whose `appended` came before the latest
@@ -303,7 +320,16 @@ class PLEAT_EXPORT EventStore {
   // the store is not closed then.
   absl::Status Close();
 
-  // The offset behind the last record that is durable, and behind the last that was appended.
+  // Removes the oldest files, as far as `keep` allows. Only whole files go, of those that are full
+  // and on the disk; so what may go stays for a while, and the newest file always does. Call this
+  // now and then. Complexity: O(files and checkpoints); commits wait while MANIFEST is written.
+  // Errors: nothing was removed. Those of storage.h; kDataLoss, kFailedPrecondition and
+  // kUnimplemented if a consumer cannot be read: see there.
+  absl::StatusOr<Trimmed> Trim(const RetentionOptions& keep);
+
+  // The offset of the first record that was not removed; behind the last record that is durable;
+  // and behind the last that was appended.
+  uint64_t First(int partition) const noexcept;
   uint64_t Durable(int partition) const noexcept;
   uint64_t Next(int partition) const noexcept;
 
@@ -320,48 +346,6 @@ class PLEAT_EXPORT EventStore {
   explicit EventStore(std::unique_ptr<EventStoreCore> core);
 
   std::unique_ptr<EventStoreCore> core_;
-};
-
-// Reads a store beside the process that appends to it, without a lock; any number of them may.
-//
-//   auto store = *pleat::EventStoreReader::Open("/var/lib/orders");
-//   for (;; now and then) {
-//     absl::Status refreshed = store->Refresh();
-//     while (*store->Read(partition, next, 1 << 20, page) == pleat::ReadOutcome::kRecords) ...
-//   }
-//
-// What is durable for the appender is so for a reader, from the next Refresh() on, as the appender
-// says so in the file END. Without it, and after a crash of the machine until somebody appends, a
-// reader sees what a start of the appender would find.
-// Thread safety: any thread may call any method at any time, but the destructor.
-class PLEAT_EXPORT EventStoreReader {
- public:
-  // `storage`: where the directory is, and outlives this; nothing: the files of the system.
-  // Errors: kNotFound: there is no store; and those of EventStore::Open(), but for kUnavailable.
-  static absl::StatusOr<std::unique_ptr<EventStoreReader>> Open(std::string_view directory,
-                                                                Storage* storage = nullptr);
-  ~EventStoreReader();
-  EventStoreReader(const EventStoreReader&) = delete;
-  EventStoreReader& operator=(const EventStoreReader&) = delete;
-
-  // Looks how far the store is durable now. Complexity: a small file, and the heads of new blocks.
-  // Errors: as Open(); what was seen before can be read on. The next call may succeed.
-  absl::Status Refresh();
-
-  int partitions() const noexcept;
-  uint64_t identity() const noexcept;
-
-  // As those of EventStore, at the last Refresh(); Read() refreshes by itself if a file was
-  // replaced. In kProcess and kInterval Durable() may go back when the power was lost; who stands
-  // behind it gets kPositionLost.
-  uint64_t Durable(int partition) const noexcept;
-  absl::StatusOr<ReadOutcome> Read(int partition, const StorePosition& from, size_t bytes,
-                                   StorePage& page) const;
-
- private:
-  explicit EventStoreReader(std::unique_ptr<StoreView> view);
-
-  std::unique_ptr<StoreView> view_;
 };
 
 }  // namespace pleat::inline v0_1

@@ -74,6 +74,9 @@ inline StoreModel::Cut CheckBeginning(FaultyStorage& storage, StoreDurability du
   const auto all = ReadAll(**store);
   EXPECT_TRUE(all.ok()) << all.status();
   if (!all.ok()) return end;
+  EXPECT_TRUE(std::ranges::any_of(models, [&](const StoreModel* model) {
+    return std::ranges::find(model->firsts, FirstOf(**store)) != model->firsts.end();
+  })) << testing::PrintToString(FirstOf(**store));
   EXPECT_TRUE(std::ranges::any_of(
       models, [&](const StoreModel* model) { return model->HasBeginning(end, *all); }))
       << testing::PrintToString(end) << " is no place where a block ended, or has other records";

@@ -1,7 +1,5 @@
 // Consumers of a store: checkpoints that outlive the process and the power, and positions that are
 // told from those of other records.
-#include <pleat/store_consumer.h>
-
 #include <cerrno>
 #include <memory>
 #include <string>
@@ -9,6 +7,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pleat/event_store_reader.h>
 
 #include "tests/support/faulty_storage.h"
 #include "tests/support/start.h"

@@ -16,9 +16,9 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-constexpr std::string_view kLives[] = {"oacacac",   "oabcbcac", "obcbcaccrbcac",
-                                       "oacxacrac", "oarcarc",  "obcbcxbcrbcs",
-                                       "offfc",     "offrffac", "ofafsffc"};
+constexpr std::string_view kLives[] = {"oacacac",  "oabcbcac",     "obcbcaccrbcac",  "oacxacrac",
+                                       "oarcarc",  "obcbcxbcrbcs", "offfc",          "offrffac",
+                                       "ofafsffc", "ofcfcftac",    "ofscfstcrffctac"};
 
 class StoreCrash : public testing::TestWithParam<StoreDurability> {};
 INSTANTIATE_TEST_SUITE_P(Modes, StoreCrash,

@@ -32,12 +32,17 @@ inline std::ostream& operator<<(std::ostream& out, const ModelRecord& record) {
   return out << record.key << " " << record.id << " " << record.payload.substr(0, 20);
 }
 
-// Of each partition its records, and the offsets at which a block may have ended.
+// In place of a record that was removed.
+inline const ModelRecord kRemoved = {.key = "removed"};
+
+// Of each partition its records, and the offsets at which a block may have ended; and where the
+// records may begin.
 struct StoreModel {
   using Cut = std::vector<uint64_t>;
 
   std::map<int, std::vector<ModelRecord>> records;
   std::vector<Cut> cuts = {Cut(kStorePartitions, 0)};
+  std::vector<Cut> firsts = {Cut(kStorePartitions, 0)};
 
   Cut End() {
     Cut end;
@@ -60,7 +65,12 @@ struct StoreModel {
       const auto own = records.find(p);
       const size_t size = own == records.end() ? 0 : own->second.size();
       if (found.size() != end[static_cast<size_t>(p)] || found.size() > size) return false;
-      if (size > 0 && !std::equal(found.begin(), found.end(), own->second.begin())) return false;
+      const auto is_same = [](const ModelRecord& a, const ModelRecord& b) {
+        return a == kRemoved || a == b;
+      };
+      if (size > 0 && !std::equal(found.begin(), found.end(), own->second.begin(), is_same)) {
+        return false;
+      }
     }
     return true;
   }
@@ -79,19 +89,25 @@ inline StoreModel::Cut DurableOf(const EventStore& store) {
   return cut;
 }
 
+inline StoreModel::Cut FirstOf(const EventStore& store) {
+  StoreModel::Cut cut;
+  for (int p = 0; p < store.partitions(); ++p) cut.push_back(store.First(p));
+  return cut;
+}
+
 inline ModelRecord ModelOf(const StoredRecord& record) {
   return {std::string(record.key), std::string(record.id), std::string(record.payload),
           record.stamp, record.appended};
 }
 
-// All that can be read. The error, should there be one.
+// All that can be read, behind as many kRemoved as are gone. The error, should there be one.
 inline absl::StatusOr<std::map<int, std::vector<ModelRecord>>> ReadAll(const EventStore& store,
                                                                        size_t page_bytes = 700) {
   std::map<int, std::vector<ModelRecord>> all;
   StorePage page;
   for (int p = 0; p < store.partitions(); ++p) {
-    all[p];
-    for (uint64_t next = 0;; next = page.next()) {
+    all[p].assign(store.First(p), kRemoved);
+    for (uint64_t next = store.First(p);; next = page.next()) {
       const absl::StatusOr<ReadOutcome> read = store.Read(p, next, page_bytes, page);
       if (!read.ok()) return read.status();
       if (*read != ReadOutcome::kRecords) break;
@@ -116,7 +132,7 @@ class StoreLife {
   }
 
   // 'a' appends three records; 'b' a large batch; 'f' one that fills a block, which is written, and
-  // the segment as well; 'c' commits; 's' syncs; 'r' is killed and starts again; 'x' is closed and
+  // the segment as well; 'c' commits; 's' syncs; 't' removes old files but for some 9 KB; 'r' is killed and starts again; 'x' is closed and
   // starts again; 'o' starts. Without an effect where the store could not be opened, but for 'r',
   // 'x' and 'o'.
   void Do(char operation) {
@@ -134,6 +150,7 @@ class StoreLife {
         last = operation == 'c' ? store->Commit() : store->Sync();
         if (last.ok() && (operation == 's' || !IsProcess())) synced = DurableOf(*store);
         break;
+      case 't': Trim({.bytes_max = 9000}); break;
       case 'x':
         model.NoteCut();
         closed = store == nullptr ? absl::OkStatus() : store->Close();
@@ -145,6 +162,18 @@ class StoreLife {
         if (store != nullptr && !refuses()) synced = DurableOf(*store);
     }
     if (store != nullptr) durable = DurableOf(*store);
+  }
+
+  void Trim(const RetentionOptions& keep) {
+    if (store == nullptr) return;
+    const absl::StatusOr<Trimmed> trimmed = store->Trim(keep);
+    last = trimmed.status();
+    // If it has failed, the next start may find that it was done.
+    if (trimmed.ok()) {
+      model.firsts.push_back(FirstOf(*store));
+    } else {
+      may_be_trimmed = true;
+    }
   }
 
   // Opens the store, which has to have all that was durable, and checks it.
@@ -159,6 +188,7 @@ class StoreLife {
     StoreModel::Cut end;
     for (int p = 0; p < kStorePartitions; ++p) end.push_back(store->Next(p));
     EXPECT_TRUE(StoreModel::IsNotBefore(end, durable)) << testing::PrintToString(end);
+    if (std::exchange(may_be_trimmed, false)) model.firsts.push_back(FirstOf(*store));
     if (power_was_lost) ChooseModel(end);
     power_was_lost = false;
     EXPECT_NE(std::ranges::find(model.cuts, end), model.cuts.end()) << testing::PrintToString(end);
@@ -204,6 +234,7 @@ class StoreLife {
   bool ok() const { return last.ok() && closed.ok(); }
 
   EventStoreOptions options() const { return options_; }
+  EngineTime now() const { return now_; }
   EventStoreOptions& options_to_change() { return options_; }
 
   std::unique_ptr<EventStore> store;
@@ -213,7 +244,9 @@ class StoreLife {
   StoreModel::Cut synced = StoreModel::Cut(kStorePartitions, 0);
   // Told by the test: a sync may have failed, and dropped its pages, since the last start.
   bool drops_pages = false;
-  // The same: the power was lost since the last one.
+  // Removing old files has failed since the last start.
+  bool may_be_trimmed = false;
+  // Told by the test: the power was lost since the last one.
   bool power_was_lost = false;
   // The model as it was before starts that found less. Not durable; but a power loss may bring back a
   // file that had it, and that was given up.

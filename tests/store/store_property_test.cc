@@ -55,7 +55,7 @@ class Episode {
 
   void Step() {
     life_.drops_pages |= drops_pages_;
-    switch (Draw(12)) {
+    switch (Draw(13)) {
       case 0:
       case 1:
       case 2: Append(1 + Draw(5), Draw(100)); break;
@@ -70,6 +70,9 @@ class Episode {
         break;
       case 10:
         if (Draw(6) == 0) LosePower();
+        break;
+      case 11:
+        if (Draw(4) == 0) Trim();
         break;
       default:
         if (Draw(4) != 0) {
@@ -95,6 +98,12 @@ class Episode {
       life_.model.NoteCut();
     }
     if (life_.store != nullptr) life_.durable = DurableOf(*life_.store);
+  }
+
+  void Trim() {
+    const bool by_age = Draw(2) == 0;
+    life_.Trim(by_age ? RetentionOptions{.appended_since = life_.now() - Duration(Draw(1000))}
+                      : RetentionOptions{.bytes_max = Draw(60'000)});
   }
 
   void LosePower() {
@@ -134,9 +143,10 @@ class Episode {
       EXPECT_TRUE(IsOfAFault(read.status()) || (is_dropped && !IsGroup())) << read.status();
       return;
     }
-    EXPECT_EQ(*read, from < durable         ? ReadOutcome::kRecords
-                     : from <= model.size() ? ReadOutcome::kEnd
-                                            : ReadOutcome::kPositionLost);
+    EXPECT_EQ(*read, from < life_.store->First(partition) ? ReadOutcome::kPositionLost
+                     : from < durable                     ? ReadOutcome::kRecords
+                     : from <= model.size()               ? ReadOutcome::kEnd
+                                                          : ReadOutcome::kPositionLost);
     for (const StoredRecord& record : page.records()) {
       EXPECT_LT(record.offset, durable);
       EXPECT_EQ(ModelOf(record), model[record.offset]);
@@ -147,7 +157,7 @@ class Episode {
   void CheckAll() {
     const auto all = ReadAll(*life_.store, 1 + Draw(4000));
     ASSERT_TRUE(all.ok()) << all.status();
-    for (int p = 0; p < kStorePartitions; ++p) EXPECT_EQ(all->at(p), life_.model.records[p]);
+    EXPECT_TRUE(life_.model.HasBeginning(life_.model.End(), *all));
   }
 
   std::mt19937_64 random_;

@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pleat/event_store_reader.h>
 
 #include "tests/store/store_life.h"
 #include "tests/support/seeds.h"

@@ -63,7 +63,7 @@ const std::vector<Edge>& Edges() {
         {"engine/metrics/", {"engine/metrics/", "engine/base/utf8.h"}},
         {"engine/state/", {"engine/state/", "engine/base/", "pleat/state_directory.h"}},
         {"engine/store/",
-         {"engine/store/", "engine/base/", "pleat/event_store.h", "pleat/store_consumer.h"}},
+         {"engine/store/", "engine/base/", "pleat/event_store.h", "pleat/event_store_reader.h"}},
         {"engine/core/",
          {"engine/core/", "engine/partition/", "engine/state/", "engine/fold/", "engine/outbox/",
           "engine/rollup/", "engine/live/", "engine/table/", "engine/base/", "pleat/rollup.h"}},
@@ -101,8 +101,8 @@ const std::vector<Edge>& Edges() {
     all.push_back({"engine/lines/", {}});  // a file of none of these folders
     all.push_back({"engine/asio/", {"engine/asio/", "engine/base/check.h", "pleat/"}});
     // Commands share tools/pleat and do not see each other; only main.cc sees them all.
-    const Names commands = {"tools/pleat/fold/", "tools/pleat/analyze/", "tools/pleat/live/",
-                            "tools/pleat/rollup/", "tools/pleat/state/"};
+    const Names commands = {"tools/pleat/fold/",   "tools/pleat/analyze/", "tools/pleat/live/",
+                            "tools/pleat/rollup/", "tools/pleat/state/",   "tools/pleat/store/"};
     for (const std::string_view command : commands) {
       Names others = commands;
       std::erase(others, command);

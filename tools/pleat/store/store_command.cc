@@ -10,7 +10,7 @@
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
-#include <pleat/event_store.h>
+#include <pleat/event_store_reader.h>
 #include <pleat/json_lines.h>
 
 #include "tools/pleat/console.h"
@@ -107,7 +107,7 @@ struct StoreReport {
   uint64_t bytes = 0;
   uint64_t lost_files = 0;
   std::optional<EngineTime> first, last;  // `appended`
-  std::vector<uint64_t> next;             // of each partition
+  std::vector<uint64_t> begin, next;      // of each partition
 };
 
 void CountFiles(const std::string& directory, StoreReport& report) {
@@ -128,13 +128,16 @@ absl::StatusOr<StoreReport> Inspect(const std::string& directory) {
   CountFiles(directory, report);
   StorePage page;
   for (int p = 0; p < report.partitions; ++p) {
+    const uint64_t begin = (*store)->First(p);
     const uint64_t next = (*store)->Durable(p);
+    report.begin.push_back(begin);
     report.next.push_back(next);
-    report.records += next;
-    if (next == 0) continue;
-    for (const uint64_t offset : {uint64_t{0}, next - 1}) {
+    report.records += next - begin;
+    if (next == begin) continue;
+    for (const uint64_t offset : {begin, next - 1}) {
       const absl::StatusOr<ReadOutcome> read = (*store)->Read(p, offset, 1, page);
       if (!read.ok()) return read.status();
+      if (*read != ReadOutcome::kRecords) continue;  // removed just now
       const EngineTime at = page.records().front().appended;
       report.first = std::min(report.first.value_or(at), at);
       report.last = std::max(report.last.value_or(at), at);
@@ -162,6 +165,12 @@ std::string ShowText(const StoreReport& report, std::optional<int> appender) {
   return out;
 }
 
+std::string ListText(const std::vector<uint64_t>& numbers) {
+  std::string out = "[";
+  for (const uint64_t number : numbers) out += (out.size() > 1 ? "," : "") + std::to_string(number);
+  return out + "]";
+}
+
 std::string ShowJson(const StoreReport& report, std::optional<int> appender) {
   const auto time = [](const std::optional<EngineTime>& at) {
     return at ? JsonText(FormatTimestamp(*at)) : std::string("null");
@@ -174,11 +183,8 @@ std::string ShowJson(const StoreReport& report, std::optional<int> appender) {
                                  {"lost_files", report.lost_files}}) +
                     ",\"first\":" + time(report.first) + ",\"last\":" + time(report.last);
   if (appender) out += ",\"process\":" + std::to_string(*appender);
-  out += ",\"next\":[";
-  for (size_t i = 0; i < report.next.size(); ++i) {
-    out += (i > 0 ? "," : "") + std::to_string(report.next[i]);
-  }
-  return out + "]}\n";
+  return out + ",\"begin\":" + ListText(report.begin) + ",\"next\":" + ListText(report.next) +
+         "}\n";
 }
 
 // Reads every record. `damage` gets what is wrong, at most once for each partition.
@@ -186,14 +192,21 @@ absl::StatusOr<uint64_t> CheckAll(const EventStoreReader& store, std::vector<std
   uint64_t records = 0;
   StorePage page;
   for (int p = 0; p < store.partitions(); ++p) {
-    for (uint64_t next = 0; next < store.Durable(p) && !Interrupted(); next = page.next()) {
+    for (uint64_t next = store.First(p); next < store.Durable(p) && !Interrupted();) {
       const absl::StatusOr<ReadOutcome> read = store.Read(p, next, 1 << 20, page);
       if (absl::IsDataLoss(read.status())) {
         damage.emplace_back(read.status().message());
         break;
       }
       if (!read.ok()) return read.status();
-      records += page.records().size();
+      if (*read == ReadOutcome::kRecords) {
+        records += page.records().size();
+        next = page.next();
+      } else if (store.First(p) > next) {
+        next = store.First(p);  // what is removed meanwhile need not be looked at
+      } else {
+        break;
+      }
     }
   }
   std::ranges::sort(damage);

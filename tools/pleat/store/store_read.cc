@@ -13,7 +13,7 @@
 #include <absl/status/statusor.h>
 #include <absl/strings/escaping.h>
 #include <pleat/batch.h>
-#include <pleat/event_store.h>
+#include <pleat/event_store_reader.h>
 #include <pleat/json_lines.h>
 
 #include "tools/pleat/console.h"
@@ -77,10 +77,7 @@ class Cursor {
       const absl::StatusOr<ReadOutcome> read = store_.Read(partition_, next_, bytes_, page_);
       if (!read.ok()) return read.status();
       at_ = 0;
-      if (*read == ReadOutcome::kPositionLost) {
-        return absl::OutOfRangeError("partition " + std::to_string(partition_) +
-                                     " never came to offset " + std::to_string(next_));
-      }
+      if (*read == ReadOutcome::kPositionLost) return Lost();
       if (*read == ReadOutcome::kEnd) return absl::OkStatus();
       next_ = page_.next();
       Skip();
@@ -98,6 +95,15 @@ class Cursor {
   int partition() const { return partition_; }
 
  private:
+  absl::Status Lost() const {
+    const std::string partition = "partition " + std::to_string(partition_);
+    const uint64_t first = store_.First(partition_);
+    return absl::OutOfRangeError(
+        next_ < first ? partition + " begins at offset " + std::to_string(first) +
+                            ": what came before was removed"
+                      : partition + " never came to offset " + std::to_string(next_));
+  }
+
   // Over records of other keys, and up to the end that was asked for.
   void Skip() {
     for (; at_ < page_.records().size() && !at_end_; ++at_) {
@@ -110,13 +116,16 @@ class Cursor {
   // `appended` never goes back: so the place of an instant is found by halves.
   absl::StatusOr<uint64_t> Find(const StorePlace& place) {
     if (place.offset) return *place.offset;
-    if (!place.time) return 0;
-    uint64_t low = 0;
+    uint64_t low = store_.First(partition_);
+    if (!place.time) return low;
     for (uint64_t high = store_.Durable(partition_); low < high;) {
       const uint64_t middle = low + (high - low) / 2;
       const absl::StatusOr<ReadOutcome> read = store_.Read(partition_, middle, 1, page_);
       if (!read.ok()) return read.status();
-      if (page_.records().front().appended < *place.time) {
+      const uint64_t first = store_.First(partition_);  // more may have been removed
+      if (middle < first) {
+        low = std::min(first, high);
+      } else if (*read == ReadOutcome::kRecords && page_.records().front().appended < *place.time) {
         low = middle + 1;
       } else {
         high = middle;

@@ -1,5 +1,7 @@
-// A StoreConsumer keeps how far somebody has read an event store, so that the next run reads on.
+// For those who read an event store beside the process that appends: an EventStoreReader sees what
+// is durable, and a StoreConsumer keeps how far somebody has read, so that the next run reads on.
 //
+//   auto store = *pleat::EventStoreReader::Open("/var/lib/orders");
 //   auto mail = *pleat::StoreConsumer::Open("/var/lib/orders", "mail");
 //   pleat::StorePosition from = mail->checkpoint(partition).position;
 //   while (*store->Read(partition, from, 1 << 20, page) == pleat::ReadOutcome::kRecords) {
@@ -7,6 +9,9 @@
 //     from = page.position();
 //     absl::Status kept = mail->Commit({.partition = partition, .position = from});
 //   }
+//   absl::Status refreshed = store->Refresh();       // now and then, and read on
+//
+// The process that appends may have consumers, too, and read by its EventStore.
 //
 // A *checkpoint* is a position and a note, for each partition. Whoever acts first and commits then
 // sees records again after a crash; whoever needs each record once keeps the position beside what
@@ -37,6 +42,44 @@
 namespace pleat::inline v0_1 {
 
 class StoreConsumerCore;
+class StoreView;
+
+// Reads a store beside the process that appends to it, without a lock; any number of them may.
+//
+// What is durable for the appender is so for a reader, from the next Refresh() on, as the appender
+// says so in the file END. Without it, and after a crash of the machine until somebody appends, a
+// reader sees what a start of the appender would find.
+// Thread safety: any thread may call any method at any time, but the destructor.
+class PLEAT_EXPORT EventStoreReader {
+ public:
+  // `storage`: where the directory is, and outlives this; nothing: the files of the system.
+  // Errors: kNotFound: there is no store; and those of EventStore::Open(), but for kUnavailable.
+  static absl::StatusOr<std::unique_ptr<EventStoreReader>> Open(std::string_view directory,
+                                                                Storage* storage = nullptr);
+  ~EventStoreReader();
+  EventStoreReader(const EventStoreReader&) = delete;
+  EventStoreReader& operator=(const EventStoreReader&) = delete;
+
+  // Looks how far the store is durable now. Complexity: a small file, and the heads of new blocks.
+  // Errors: as Open(); what was seen before can be read on. The next call may succeed.
+  absl::Status Refresh();
+
+  int partitions() const noexcept;
+  uint64_t identity() const noexcept;
+
+  // As those of EventStore, at the last Refresh(); Read() refreshes by itself if a file was
+  // replaced. In kProcess and kInterval Durable() may go back when the power was lost; who stands
+  // behind it gets kPositionLost.
+  uint64_t First(int partition) const noexcept;
+  uint64_t Durable(int partition) const noexcept;
+  absl::StatusOr<ReadOutcome> Read(int partition, const StorePosition& from, size_t bytes,
+                                   StorePage& page) const;
+
+ private:
+  explicit EventStoreReader(std::unique_ptr<StoreView> view);
+
+  std::unique_ptr<StoreView> view_;
+};
 
 inline constexpr size_t kConsumerNameBytesMax = 64;
 inline constexpr size_t kCheckpointNoteBytesMax = 1024;

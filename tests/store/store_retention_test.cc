@@ -1,0 +1,225 @@
+// Retention: which files a store removes, who is told, and that whatever fails, what is left is whole.
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pleat/event_store.h>
+#include <pleat/event_store_reader.h>
+
+#include "tests/store/store_life.h"
+#include "tests/support/faulty_storage.h"
+#include "tests/support/temporary_directory.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+using std::chrono_literals::operator""s;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr uint64_t kPowerLosses = 100;
+constexpr RetentionOptions kAllRead = {.appended_since = kEndOfTime};
+
+// One partition; each record fills a file.
+class StoreRetention : public testing::Test {
+ protected:
+  std::unique_ptr<EventStore> Open(Storage& storage,
+                                   StoreDurability mode = StoreDurability::kGroup) {
+    absl::StatusOr<std::unique_ptr<EventStore>> store =
+        EventStore::Open(kStorePath, {.storage = &storage,
+                                      .partitions = 1,
+                                      .durability = mode,
+                                      .block_bytes = 4096,
+                                      .segment_bytes = 4096,
+                                      .identity = 7});
+    EXPECT_TRUE(store.ok()) << store.status();
+    return store.ok() ? *std::move(store) : nullptr;
+  }
+  // The record of offset N is appended at the second N.
+  void Append(size_t count) { Append(*store_, count); }
+  static void Append(EventStore& store, size_t count) {
+    for (; count > 0; --count) {
+      const std::string payload(5000, 'x');
+      ASSERT_EQ(store.Append({.key = "k", .payload = payload}, At(store.Next(0))).outcome,
+                AppendOutcome::kAppended);
+      ASSERT_TRUE(store.Commit().ok());
+    }
+  }
+  static EngineTime At(uint64_t second) { return kT0 + std::chrono::seconds(second); }
+  std::vector<std::string> Segments() {
+    std::vector<std::string> segments = storage_.Paths();
+    std::erase_if(segments, [](const std::string& path) { return !path.starts_with("/d/seg"); });
+    return segments;
+  }
+  static ReadOutcome Read(const EventStore& store, const StorePosition& from) {
+    StorePage page;
+    const absl::StatusOr<ReadOutcome> read = store.Read(0, from, 1, page);
+    EXPECT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(page.next(), from.offset + page.records().size());
+    return read.value_or(ReadOutcome::kEnd);
+  }
+
+  FaultyStorage storage_;
+  std::unique_ptr<EventStore> store_ = Open(storage_);
+};
+
+TEST_F(StoreRetention, RemovesNothingUnlessAsked) {
+  Append(4);
+  EXPECT_EQ(store_->Trim({})->files, 0u);
+  EXPECT_EQ(store_->First(0), 0u);
+  EXPECT_EQ(Segments().size(), 4u);
+}
+
+TEST_F(StoreRetention, RemovesFilesWhoseRecordsAreAllOlder) {
+  Append(6);
+  EXPECT_EQ(store_->Trim({.appended_since = At(2)})->files, 2u);
+  EXPECT_EQ(store_->First(0), 2u);
+  EXPECT_THAT(Segments(),
+              ElementsAre("/d/segment-3", "/d/segment-4", "/d/segment-5", "/d/segment-6"));
+  EXPECT_EQ(Read(*store_, 1), ReadOutcome::kPositionLost);
+  EXPECT_EQ(Read(*store_, 2), ReadOutcome::kRecords);
+  EXPECT_EQ(store_->Trim({.appended_since = At(2)})->files, 0u);
+}
+
+TEST_F(StoreRetention, KeepsTheNewestFileAlways) {
+  Append(3);
+  const uint64_t bytes = store_->state().bytes;
+  const absl::StatusOr<Trimmed> trimmed = store_->Trim(kAllRead);
+  EXPECT_EQ(trimmed->files, 2u);
+  EXPECT_EQ(store_->state().bytes, bytes - trimmed->bytes);
+  EXPECT_EQ(store_->state().segments, 1u);
+  Append(1);
+  EXPECT_EQ(Read(*store_, 3), ReadOutcome::kRecords);
+}
+
+TEST_F(StoreRetention, GoesOnWhereItWasWhenTheStoreIsOpenedAgain) {
+  Append(4);
+  ASSERT_EQ(store_->Trim(kAllRead)->files, 3u);
+  for (int life = 0; life < 3; ++life) {
+    store_.reset();
+    store_ = Open(storage_);
+    EXPECT_EQ(store_->First(0), 3u);
+    EXPECT_EQ(Read(*store_, 2), ReadOutcome::kPositionLost);
+    EXPECT_EQ(Read(*store_, 3), ReadOutcome::kRecords);
+    Append(1);
+  }
+  ASSERT_EQ(store_->Trim(kAllRead)->files, 3u);
+  EXPECT_EQ(store_->First(0), 6u);
+}
+
+// A file is on the disk when a Commit() has synced it.
+TEST_F(StoreRetention, KeepsWhatMayNotBeOnTheDiskYet) {
+  FaultyStorage storage;
+  const auto store = Open(storage, StoreDurability::kProcess);
+  const std::string payload(5000, 'x');
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_EQ(store->Append({.key = "k", .payload = payload}, kT0).outcome,
+              AppendOutcome::kAppended);
+  }
+  EXPECT_EQ(store->Trim(kAllRead)->files, 0u);
+  ASSERT_TRUE(store->Commit().ok());
+  EXPECT_GT(store->Trim(kAllRead)->files, 0u);
+}
+
+TEST_F(StoreRetention, RemovesWhatIsAboveItsBoundOfBytes) {
+  Append(5);
+  const uint64_t file = store_->state().bytes / 5;
+  EXPECT_EQ(store_->Trim({.bytes_max = 3 * file + 100})->files, 2u);
+  EXPECT_EQ(store_->First(0), 2u);
+}
+
+// A page does not need a record that is gone to know that it may read on.
+TEST_F(StoreRetention, LeavesAPositionAtTheFirstRecordGood) {
+  Append(4);
+  StorePage page;
+  ASSERT_EQ(*store_->Read(0, 1, 1, page), ReadOutcome::kRecords);
+  const StorePosition position = page.position();
+  ASSERT_EQ(position.offset, 2u);
+  ASSERT_EQ(store_->Trim({.appended_since = At(2)})->files, 2u);
+  EXPECT_EQ(Read(*store_, position), ReadOutcome::kRecords);
+  EXPECT_EQ(Read(*store_, StorePosition(1, position.mark)), ReadOutcome::kPositionLost);
+}
+
+TEST_F(StoreRetention, IsSeenByReadersWhenTheyRefresh) {
+  Append(5);
+  const auto reader = *EventStoreReader::Open(kStorePath, &storage_);
+  const auto late = *EventStoreReader::Open(kStorePath, &storage_);
+  ASSERT_EQ(store_->Trim({.appended_since = At(3)})->files, 3u);
+  Append(3);
+  StorePage page;
+  // One that has not refreshed finds out when it misses a file.
+  EXPECT_EQ(*reader->Read(0, 1, 1, page), ReadOutcome::kPositionLost);
+  EXPECT_EQ(reader->First(0), 3u);
+  ASSERT_EQ(store_->Trim({.appended_since = At(7)})->files, 4u);
+  // All that this one knew is gone.
+  ASSERT_TRUE(late->Refresh().ok());
+  EXPECT_EQ(late->First(0), 7u);
+  EXPECT_EQ(late->Durable(0), 8u);
+  EXPECT_EQ(*late->Read(0, 7, 1, page), ReadOutcome::kRecords);
+  EXPECT_EQ(*late->Read(0, 6, 1, page), ReadOutcome::kPositionLost);
+  Append(1);
+  ASSERT_TRUE(late->Refresh().ok());
+  EXPECT_EQ(*late->Read(0, 8, 1, page), ReadOutcome::kRecords);
+}
+
+// Whatever call fails, and if the power goes then or later: the oldest files are all there or all
+// gone, what is left can be read, and what Trim() called done stays so.
+TEST_F(StoreRetention, IsDoneOrNotWhateverFails) {
+  Append(5);
+  store_.reset();
+  for (size_t call = 0, calls = 1; call < calls; ++call) {
+    FaultyStorage storage = storage_;
+    auto store = Open(storage);
+    Append(*store, 1);
+    const size_t begun = storage.calls();
+    storage.Fail({.call = begun + call, .error = EIO});
+    const absl::StatusOr<Trimmed> trimmed = store->Trim({.appended_since = At(3)});
+    calls = storage.calls() - begun;
+    storage.Heal();
+    const uint64_t first = store->First(0);
+    EXPECT_EQ(first, trimmed.ok() ? 3u : 0u);
+    Append(*store, 1);
+    ForEachPowerLoss(storage, kPowerLosses, call, [&](FaultyStorage left) {
+      const auto found = Open(left);
+      if (trimmed.ok()) EXPECT_EQ(found->First(0), 3u);
+      EXPECT_TRUE(found->First(0) == 0 || found->First(0) == 3);
+      for (uint64_t next = found->First(0); next < 7; ++next) {
+        EXPECT_EQ(Read(*found, next), ReadOutcome::kRecords) << next;
+      }
+    });
+  }
+}
+
+// On the files of the system, which list directories.
+TEST(StoreRetentionByConsumers, KeepsWhatOneHasNotReadAndNamesThoseWhoLose) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "store";
+  const auto store =
+      *EventStore::Open(path, {.partitions = 1, .block_bytes = 4096, .segment_bytes = 4096});
+  for (int i = 0; i < 6; ++i) {
+    const std::string payload(5000, 'x');
+    ASSERT_EQ(store->Append({.key = "k", .payload = payload}, kT0).outcome,
+              AppendOutcome::kAppended);
+    ASSERT_TRUE(store->Commit().ok());
+  }
+  const auto fast = *StoreConsumer::Open(path, "fast");
+  const auto slow = *StoreConsumer::Open(path, "slow");
+  ASSERT_TRUE(fast->Commit({.partition = 0, .position = 5}).ok());
+  ASSERT_TRUE(slow->Commit({.partition = 0, .position = 2}).ok());
+  absl::StatusOr<Trimmed> trimmed = store->Trim(kAllRead);
+  ASSERT_TRUE(trimmed.ok()) << trimmed.status();
+  EXPECT_EQ(trimmed->files, 2u);
+  EXPECT_THAT(trimmed->lost_by, IsEmpty());
+  trimmed = store->Trim({.bytes_max = 1});
+  EXPECT_EQ(store->First(0), 5u);
+  EXPECT_THAT(trimmed->lost_by, ElementsAre("slow"));
+  ASSERT_TRUE(slow->Commit({.partition = 0, .position = 5}).ok());
+  EXPECT_THAT(store->Trim({.appended_since = kEndOfTime, .unread = false})->lost_by, IsEmpty());
+}
+
+}  // namespace
+}  // namespace pleat::inline v0_1
