@@ -7,7 +7,7 @@ namespace pleat::inline v0_1 {
 AppendOutcome Appender::Append(std::span<const StoreRecord> piece, EngineTime appended,
                                const AppendWhere& to, std::span<AppendPlace> places,
                                AppendPlace& first) noexcept {
-  const PieceOrder order(piece, to.partition, static_cast<int>(partitions_.size()));
+  const PieceOrder order(piece, to.partition, static_cast<int>(partitions_.size()) - 1);
   if (!to.confirm_time && IsTooFarAhead(order, appended, first)) {
     return AppendOutcome::kTooFarAhead;
   }
@@ -48,7 +48,33 @@ AppendOutcome Appender::AppendInOrder(std::span<const StoreRecord> piece, const 
   }
   // Inside the gate: so a cut takes exactly what it finds.
   bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  if (to.note) AddNote(*to.note, appended);
   return AppendOutcome::kAppended;
+}
+
+// Inside the gate as well.
+void Appender::AddNote(const StoreNote& note, EngineTime appended) {
+  StorePartition& partition = partitions_.back();
+  LockGuard guard(partition.lock());
+  AddNoteLocked(partition, note, appended);
+}
+
+bool Appender::AddNotes(std::span<const StoredNote> notes, uint64_t expected) {
+  const Gate::Pass pass(gate_);
+  StorePartition& partition = partitions_.back();
+  LockGuard guard(partition.lock());
+  if (!taking_ || partition.next() != expected) return false;
+  for (const StoredNote& note : notes) {
+    AddNoteLocked(partition, {.name = note.name, .value = note.value}, note.appended);
+  }
+  return true;
+}
+
+void Appender::AddNoteLocked(StorePartition& partition, const StoreNote& note,
+                             EngineTime appended) {
+  const StoreRecord record{.key = note.name, .stamp = appended, .id = {}, .payload = note.value};
+  partition.Add(record, appended, side_);
+  bytes_.fetch_add(kRecordBytesBeside + BytesOf(record), std::memory_order_relaxed);
 }
 
 std::span<SectionBuffer* const> Appender::Cut() {

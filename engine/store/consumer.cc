@@ -31,7 +31,7 @@ class StoreConsumerCore {
     LongLockGuard commit_guard(commit_lock_);
     ConsumerFile file = Copy();
     for (const Checkpoint& each : checkpoints) {
-      PLEAT_CHECK(each.note.size() <= kCheckpointNoteBytesMax);
+      PLEAT_CHECK(each.metadata.size() <= kCheckpointMetadataBytesMax);
       file.checkpoints[Checked(each.partition)] = each;
     }
     if (absl::Status put = file.Put(*directory_); !put.ok()) return put;

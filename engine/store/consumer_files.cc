@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::string_view kCheckpointLetters = "CP";
 constexpr uint64_t kCheckpointFormat = 1;
-// Of a partition: two numbers, a mark and a note.
+// Of a partition: a number, a mark and metadata.
 constexpr uint64_t kCheckpointBytesMax =
-    kFrameBytes + 64 + uint64_t{kStorePartitionsMax} * (32 + kCheckpointNoteBytesMax);
+    kFrameBytes + 64 + uint64_t{kStorePartitionsMax} * (32 + kCheckpointMetadataBytesMax);
 
 Storage& StorageOr(Storage* storage) { return storage != nullptr ? *storage : PosixStorage(); }
 
@@ -29,8 +29,8 @@ absl::Status Impossible(const StorageDirectory& directory) {
 bool GetCheckpoint(FieldReader& in, Checkpoint& checkpoint) {
   checkpoint.position.offset = in.Number();
   checkpoint.position.mark = in.Word();
-  checkpoint.note = std::string(in.Bytes());
-  return in.ok() && checkpoint.note.size() <= kCheckpointNoteBytesMax;
+  checkpoint.metadata = std::string(in.Bytes());
+  return in.ok() && checkpoint.metadata.size() <= kCheckpointMetadataBytesMax;
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ std::string ConsumerFile::Bytes() const {
   for (const Checkpoint& checkpoint : checkpoints) {
     out.PutNumber(checkpoint.position.offset);
     out.PutWord(checkpoint.position.mark);
-    out.PutBytes(checkpoint.note);
+    out.PutBytes(checkpoint.metadata);
   }
   return FrameOf(kCheckpointLetters, out.bytes(), {});
 }

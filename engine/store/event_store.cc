@@ -31,10 +31,11 @@ class EventStoreCore {
  public:
   EventStoreCore(OpenedStore opened, RecoveredLog log, const EventStoreOptions& options);
 
-  int partitions() const noexcept { return static_cast<int>(partitions_.size()); }
+  // Without that of notes, which is the last one.
+  int partitions() const noexcept { return static_cast<int>(partitions_.size()) - 1; }
   // REQUIRES: there is a partition of that number, as for all that have one.
   const StorePartition& partition(int number) const noexcept {
-    PLEAT_CHECK(0 <= number && static_cast<size_t>(number) < partitions_.size());
+    PLEAT_CHECK(0 <= number && number < partitions());
     return partitions_[static_cast<size_t>(number)];
   }
 
@@ -51,6 +52,7 @@ class EventStoreCore {
     partition(number);
     return segments_.First(static_cast<size_t>(number));
   }
+  absl::StatusOr<std::vector<NoteAt>> Notes() const;
   EventStoreState state() const;
 
  private:
@@ -58,6 +60,8 @@ class EventStoreCore {
   static constexpr uint64_t kBlocksUnderWayMax = 4;
   // And files that are full: as many bytes are written again after a kill.
   static constexpr size_t kOldFilesMax = 8;
+  // How often others may take notes while some are taken again.
+  static constexpr int kNotesAttempts = 16;
 
   RecoveredLog BeginAt(RecoveredLog log);
   bool commit_syncs() const noexcept { return options_.durability != StoreDurability::kProcess; }
@@ -69,6 +73,8 @@ class EventStoreCore {
     return commit_syncs() ? unsynced_bytes() >= options_.unsynced_bytes_max
                           : appender_.bytes() >= kBlocksUnderWayMax * options_.block_bytes;
   }
+  std::vector<uint64_t> Needed(std::span<const ReadSoFar> consumers) const;
+  absl::Status KeepNotes(uint64_t offset);
   AppendOutcome Admit() noexcept;
   void WriteIfFull() noexcept;
   absl::Status WriteBlock() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_lock_);
@@ -95,6 +101,18 @@ class EventStoreCore {
 
 namespace {
 
+std::vector<std::string> WhoHasNotRead(std::span<const ReadSoFar> consumers,
+                                       const std::vector<uint64_t>& offsets) {
+  std::vector<std::string> names;
+  for (const ReadSoFar& consumer : consumers) {
+    const std::span<const uint64_t> left(offsets.data(), consumer.offsets.size());
+    if (!std::ranges::equal(left, consumer.offsets, std::less_equal())) {
+      names.push_back(consumer.name);
+    }
+  }
+  return names;
+}
+
 absl::Status ClosedStore() { return absl::FailedPreconditionError("the store is closed"); }
 
 // Refused: what a call can not take, whatever the store.
@@ -107,6 +125,9 @@ bool IsTooLarge(std::span<const StoreRecord> records) {
   }
   return all > kAppendBytesMax;
 }
+bool IsTooLarge(const StoreNote& note) {
+  return note.name.size() > kNoteNameBytesMax || note.value.size() > kNoteValueBytesMax;
+}
 
 }  // namespace
 
@@ -117,9 +138,9 @@ EventStoreCore::EventStoreCore(OpenedStore opened, RecoveredLog log,
       manifest_(opened.manifest),
       bytes_passed_over_(log.bytes_passed_over),
       blocks_passed_over_(log.blocks_passed_over),
-      partitions_(opened.manifest.partitions),
+      partitions_(opened.manifest.log_partitions()),
       appender_(partitions_, options.max_forward_jump),
-      segments_(*directory_, opened.manifest.identity, opened.manifest.partitions),
+      segments_(*directory_, opened.manifest.identity, opened.manifest.log_partitions()),
       committer_(*directory_, opened.manifest, BeginAt(std::move(log)), options_, segments_,
                  partitions_) {}
 
@@ -146,11 +167,16 @@ AppendAnswer EventStoreCore::Append(std::span<const StoreRecord> records, Engine
                                     const AppendWhere& to, std::span<AppendPlace> places) noexcept {
   PLEAT_CHECK(places.empty() || places.size() >= records.size());
   PLEAT_CHECK(!to.expected || (to.partition && records.size() <= kWholeRecordsMax));
+  PLEAT_CHECK(!to.note || (!to.note->name.empty() && records.size() <= kWholeRecordsMax));
   if (to.partition) partition(*to.partition);
   AppendAnswer answer;
-  if (IsTooLarge(records)) answer.outcome = AppendOutcome::kTooLarge;
+  if (IsTooLarge(records) || (to.note && IsTooLarge(*to.note))) {
+    answer.outcome = AppendOutcome::kTooLarge;
+  }
   appended = Clamp(appended);
-  while (answer.outcome == AppendOutcome::kAppended && answer.taken < records.size()) {
+  // A note without records is a piece as well.
+  bool more = answer.outcome == AppendOutcome::kAppended && (!records.empty() || to.note);
+  while (more) {
     answer.outcome = Admit();
     if (answer.outcome != AppendOutcome::kAppended) break;
     const size_t size = std::min(kWholeRecordsMax, records.size() - answer.taken);
@@ -164,6 +190,7 @@ AppendAnswer EventStoreCore::Append(std::span<const StoreRecord> records, Engine
       answer.offset = place.offset;
     }
     if (appended_all) answer.taken += size;
+    more = appended_all && answer.taken < records.size();
     WriteIfFull();
   }
   return answer;
@@ -296,23 +323,60 @@ absl::StatusOr<Trimmed> EventStoreCore::Trim(const RetentionOptions& keep) {
   const absl::StatusOr<std::vector<ReadSoFar>> consumers =
       ReadByConsumers(directory_->path(), options_.storage, manifest_);
   if (!consumers.ok()) return consumers.status();
-  std::vector<uint64_t> needed(partitions_.size(), UINT64_MAX);
-  for (const ReadSoFar& consumer : *consumers) {
-    if (!keep.unread) break;
-    std::ranges::transform(needed, consumer.offsets, needed.begin(),
-                           [](uint64_t a, uint64_t b) { return std::min(a, b); });
+  const std::vector<uint64_t> needed = Needed(keep.unread ? *consumers : std::vector<ReadSoFar>());
+  Segments::Oldest oldest;
+  {
+    LongLockGuard guard(commit_lock_);
+    if (closed_) return ClosedStore();
+    oldest = segments_.OldestToGo(keep, needed, committer_.certain_segment());
   }
+  if (oldest.numbers.empty()) return Trimmed{};
+  if (absl::Status kept = KeepNotes(oldest.first_offsets.back()); !kept.ok()) return kept;
   LongLockGuard guard(commit_lock_);
   if (closed_) return ClosedStore();
-  const Segments::Oldest oldest = segments_.OldestToGo(keep, needed, committer_.certain_segment());
-  Trimmed trimmed{.files = oldest.numbers.size(), .bytes = oldest.bytes, .lost_by = {}};
-  if (trimmed.files == 0) return trimmed;
+  // Somebody else may have removed some meanwhile.
+  oldest = segments_.OldestToGo(keep, needed, oldest.first);
+  if (oldest.numbers.empty()) return Trimmed{};
   if (absl::Status dropped = committer_.Drop(oldest); !dropped.ok()) return dropped;
-  for (const ReadSoFar& consumer : *consumers) {
-    if (std::ranges::equal(oldest.first_offsets, consumer.offsets, std::less_equal())) continue;
-    trimmed.lost_by.push_back(consumer.name);
+  return Trimmed{.files = oldest.numbers.size(),
+                 .bytes = oldest.bytes,
+                 .lost_by = WhoHasNotRead(*consumers, oldest.first_offsets)};
+}
+
+// The first offset of each partition that somebody has not read. Nobody waits for notes.
+std::vector<uint64_t> EventStoreCore::Needed(std::span<const ReadSoFar> consumers) const {
+  std::vector<uint64_t> needed(partitions_.size(), UINT64_MAX);
+  for (const ReadSoFar& consumer : consumers) {
+    for (size_t i = 0; i < consumer.offsets.size(); ++i) {
+      needed[i] = std::min(needed[i], consumer.offsets[i]);
+    }
   }
-  return trimmed;
+  return needed;
+}
+
+// The latest note of a name that lies before an offset is taken again, unless a later one comes between.
+absl::Status EventStoreCore::KeepNotes(uint64_t offset) {
+  const auto number = static_cast<size_t>(partitions());
+  for (int attempt = 0; attempt < kNotesAttempts; ++attempt) {
+    if (offset <= segments_.First(number)) return absl::OkStatus();
+    if (absl::Status synced = Sync(); !synced.ok()) return synced;
+    const uint64_t end = partitions_.back().durable();
+    absl::StatusOr<std::vector<NoteAt>> notes = Notes();
+    if (!notes.ok()) return notes.status();
+    std::erase_if(*notes, [offset](const NoteAt& note) { return note.offset >= offset; });
+    if (notes->empty()) return absl::OkStatus();
+    if (appender_.AddNotes(NotesOf(*std::move(notes)), end)) return Sync();
+  }
+  return absl::UnavailableError("notes are taken all the time: trim the store again");
+}
+
+absl::StatusOr<std::vector<NoteAt>> EventStoreCore::Notes() const {
+  const StorePartition& end = partitions_.back();
+  const auto number = static_cast<size_t>(partitions());
+  return PageReader::LatestNotes(segments_.First(number), [&](uint64_t from, StorePage& page) {
+    return PageReader::Fill(segments_, partitions(), from, end.durable(), end.next(),
+                            kNotesPageBytes, page);
+  });
 }
 
 EventStoreState EventStoreCore::state() const {
@@ -324,8 +388,7 @@ EventStoreState EventStoreCore::state() const {
                         .bytes_passed_over = bytes_passed_over_,
                         .blocks_passed_over = blocks_passed_over_,
                         .answers = answers_.load(std::memory_order_acquire)};
-  for (const StorePartition& partition : partitions_)
-    state.times_held_back += partition.held_back();
+  for (int p = 0; p < partitions(); ++p) state.times_held_back += partition(p).held_back();
   LockGuard guard(error_lock_);
   state.last_error = last_error_;
   return state;
@@ -376,6 +439,12 @@ uint64_t EventStore::Next(int partition) const noexcept {
 absl::StatusOr<ReadOutcome> EventStore::Read(int partition, const StorePosition& from, size_t bytes,
                                              StorePage& page) const {
   return core_->Read(partition, from, bytes, page);
+}
+
+absl::StatusOr<std::vector<StoredNote>> EventStore::Notes() const {
+  absl::StatusOr<std::vector<NoteAt>> notes = core_->Notes();
+  if (!notes.ok()) return notes.status();
+  return NotesOf(*std::move(notes));
 }
 
 EventStoreState EventStore::state() const { return core_->state(); }

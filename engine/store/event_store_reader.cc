@@ -35,18 +35,38 @@ uint64_t EventStoreReader::Durable(int partition) const noexcept {
   return view_->durable(static_cast<size_t>(partition));
 }
 
-absl::StatusOr<ReadOutcome> EventStoreReader::Read(int partition, const StorePosition& from,
-                                                   size_t bytes, StorePage& page) const {
+namespace {
+
+absl::StatusOr<ReadOutcome> ReadView(StoreView& view, size_t partition, const StorePosition& from,
+                                     size_t bytes, StorePage& page) {
   // What is read may change its file, when the appender starts again or its disk had failed; and
   // what was not synced may be gone.
   for (bool refreshed = false;; refreshed = true) {
-    const uint64_t durable = Durable(partition);
-    absl::StatusOr<ReadOutcome> read =
-        PageReader::Fill(view_->segments(), partition, from, durable, durable, bytes, page);
+    const uint64_t durable = view.durable(partition);
+    absl::StatusOr<ReadOutcome> read = PageReader::Fill(
+        view.segments(), static_cast<int>(partition), from, durable, durable, bytes, page);
     const bool has_moved = absl::IsNotFound(read.status()) || absl::IsOutOfRange(read.status());
     if (!has_moved || refreshed) return read;
-    if (absl::Status again = view_->Refresh(); !again.ok()) return again;
+    if (absl::Status again = view.Refresh(); !again.ok()) return again;
   }
+}
+
+}  // namespace
+
+absl::StatusOr<ReadOutcome> EventStoreReader::Read(int partition, const StorePosition& from,
+                                                   size_t bytes, StorePage& page) const {
+  PLEAT_CHECK(0 <= partition && partition < partitions());
+  return ReadView(*view_, static_cast<size_t>(partition), from, bytes, page);
+}
+
+absl::StatusOr<std::vector<StoredNote>> EventStoreReader::Notes() const {
+  const size_t partition = view_->partitions();
+  absl::StatusOr<std::vector<NoteAt>> notes = PageReader::LatestNotes(
+      view_->segments().First(partition), [&](uint64_t from, StorePage& page) {
+        return ReadView(*view_, partition, from, kNotesPageBytes, page);
+      });
+  if (!notes.ok()) return notes.status();
+  return NotesOf(*std::move(notes));
 }
 
 }  // namespace pleat::inline v0_1

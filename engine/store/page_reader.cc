@@ -1,5 +1,8 @@
 #include "engine/store/page_reader.h"
 
+#include <map>
+#include <utility>
+
 #include "engine/base/check.h"
 #include "engine/store/record_code.h"
 
@@ -122,6 +125,34 @@ absl::StatusOr<ReadOutcome> PageReader::Fill(const Segments& segments, int parti
     return ReadOutcome::kRecords;
   }
   return from.offset <= next ? Nothing(ReadOutcome::kEnd, from, page) : lost();
+}
+
+absl::StatusOr<std::vector<NoteAt>> PageReader::LatestNotes(uint64_t first, FillFrom fill) {
+  std::map<std::string, NoteAt, std::less<>> latest;
+  StorePage page;
+  for (uint64_t next = first;; next = page.next()) {
+    const absl::StatusOr<ReadOutcome> read = fill(next, page);
+    if (!read.ok()) return read.status();
+    if (*read != ReadOutcome::kRecords) break;
+    for (const StoredRecord& record : page.records()) {
+      NoteAt& note = latest.try_emplace(std::string(record.key)).first->second;
+      note.note.value = record.payload;
+      note.note.appended = record.appended;
+      note.offset = record.offset;
+    }
+  }
+  std::vector<NoteAt> notes;
+  for (auto& [name, note] : latest) {
+    note.note.name = name;
+    notes.push_back(std::move(note));
+  }
+  return notes;
+}
+
+std::vector<StoredNote> NotesOf(std::vector<NoteAt> notes) {
+  std::vector<StoredNote> plain;
+  for (NoteAt& each : notes) plain.push_back(std::move(each.note));
+  return plain;
 }
 
 }  // namespace pleat::inline v0_1

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
+#include <absl/status/statusor.h>
 #include <pleat/event_store.h>
 
 #include "engine/store/segments.h"
@@ -20,6 +22,16 @@ struct StorePage::Parts {
   uint64_t opening = 0;  // Segments::opening()
 };
 
+struct NoteAt {
+  StoredNote note;
+  uint64_t offset = 0;
+};
+// Without their offsets.
+std::vector<StoredNote> NotesOf(std::vector<NoteAt> notes);
+
+// Of a page of notes.
+inline constexpr size_t kNotesPageBytes = size_t{1} << 20;
+
 class PageReader {
  public:
   // Fills the page, as EventStore::Read() does. `durable`: the end of what may be read; `next`: the
@@ -27,6 +39,10 @@ class PageReader {
   static absl::StatusOr<ReadOutcome> Fill(const Segments& segments, int partition,
                                           const StorePosition& from, uint64_t durable,
                                           uint64_t next, size_t bytes, StorePage& page);
+
+  // The latest note of each name, of the pages that `fill` reads, which begin at `first`.
+  using FillFrom = absl::FunctionRef<absl::StatusOr<ReadOutcome>(uint64_t from, StorePage& page)>;
+  static absl::StatusOr<std::vector<NoteAt>> LatestNotes(uint64_t first, FillFrom fill);
 
  private:
   static absl::StatusOr<bool> IsThere(const Segments& segments, int partition,

@@ -22,7 +22,7 @@ class PieceOrder {
 
   // `partition`: of all of them; nothing: that of their keys.
   PieceOrder(std::span<const StoreRecord> piece, std::optional<int> partition, int partitions) {
-    PLEAT_DCHECK(!piece.empty() && piece.size() <= kWholeRecordsMax);
+    PLEAT_DCHECK(piece.size() <= kWholeRecordsMax);
     std::array<uint16_t, kWholeRecordsMax> of;
     for (size_t i = 0; i < piece.size(); ++i) {
       of[i] = static_cast<uint16_t>(partition ? *partition : PartitionOf(piece[i].key, partitions));

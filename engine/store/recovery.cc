@@ -76,7 +76,7 @@ absl::Status LogRecovery::ReadFile(uint64_t number) {
         Concat(directory_.path(), "/", NameOfSegment(number),
                ": it is of another event store: move it out of the directory"));
   }
-  if (file.head && file.head->before.partitions.size() != manifest_.partitions) {
+  if (file.head && file.head->before.partitions.size() != manifest_.log_partitions()) {
     return Damage(number, 0, "it has another number of partitions than MANIFEST says");
   }
   if (file.head) known_ = std::max(known_, file.head->durable);
@@ -264,7 +264,7 @@ absl::StatusOr<std::optional<BlockHead>> LogRecovery::HeadBehindTheEnd(uint64_t 
                                                                        std::string_view begin) {
   const std::optional<BlockSizes> sizes = BlockSizesIn(begin);
   const Binding place{manifest_.identity, number, at};
-  if (!sizes || sizes->head > BlockHeadBytesMax(manifest_.partitions)) return std::nullopt;
+  if (!sizes || sizes->head > BlockHeadBytesMax(manifest_.log_partitions())) return std::nullopt;
   if (sizes->head > checks_left_) return std::nullopt;
   if (BlockNumberIn(begin) < log_.end.blocks ||
       BlockNumberIn(begin) - log_.end.blocks > UINT32_MAX) {

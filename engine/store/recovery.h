@@ -89,7 +89,7 @@ class LogRecovery {
     return {.cut = {},
             .blocks = 0,
             .digest = 0,
-            .partitions = {manifest_.partitions, PartitionState{}}};
+            .partitions = {manifest_.log_partitions(), PartitionState{}}};
   }
   absl::Status Damage(uint64_t segment, uint64_t offset, std::string_view why) const {
     return StoreDamage(directory_.path(), NameOfSegment(segment), offset, why);

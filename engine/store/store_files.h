@@ -51,6 +51,9 @@ struct StoreManifest {
   uint64_t first_segment = 1;
   StoreCut durable;  // for certain, when this was written
 
+  // In the log notes have a partition of their own, behind the others.
+  uint32_t log_partitions() const noexcept { return partitions + 1; }
+
   std::string Bytes() const;
   static absl::StatusOr<StoreManifest> Read(std::string_view directory, std::string_view bytes);
 };

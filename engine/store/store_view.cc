@@ -11,8 +11,8 @@ namespace pleat::inline v0_1 {
 
 StoreView::StoreView(OpenedStore opened)
     : directory_(std::move(opened.directory)),
-      segments_(*directory_, opened.manifest.identity, opened.manifest.partitions),
-      durable_(opened.manifest.partitions),
+      segments_(*directory_, opened.manifest.identity, opened.manifest.log_partitions()),
+      durable_(opened.manifest.log_partitions()),
       manifest_(opened.manifest) {
   state_.partitions.resize(durable_.size());
 }

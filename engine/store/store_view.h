@@ -30,7 +30,8 @@ class StoreView {
   absl::Status Begin();
   absl::Status Refresh();
 
-  size_t partitions() const noexcept { return durable_.size(); }
+  // Without that of notes, whose number this is.
+  size_t partitions() const noexcept { return durable_.size() - 1; }
   uint64_t durable(size_t partition) const noexcept {
     return durable_[partition].load(std::memory_order_acquire);
   }

@@ -38,6 +38,10 @@
 // that were popped, Sync() the store, TakeSnapshot(). docs/howto-keep-events.md has the recipe, and
 // examples/13_event_store.cc the program.
 //
+// A *note* is a name and a value, such as how far a source has been taken. It is in the block of
+// the records that it is appended with: both are kept, or both are lost. Who starts again reads
+// Notes(), and goes on with the source there, without a gap and without a double.
+//
 // Log time never goes back. The caller gives `appended`, and the store reads no clock: a time
 // before the latest of the partition counts as that latest, and one that lies far ahead of it is
 // refused, so that one wrong clock does not move the time of a partition for ever.
@@ -136,6 +140,26 @@ inline constexpr size_t kAppendBytesMax = size_t{16} << 20;
 // Records of a batch that are in one block or in none.
 inline constexpr size_t kWholeRecordsMax = 256;
 
+// What an appender keeps with records, see above. The latest value of a name counts.
+// Ownership: views of the caller's bytes.
+struct StoreNote {
+  std::string_view name;
+  std::string_view value;
+};
+
+// A note's name has 1 byte to so many, and its value 0 to so many.
+inline constexpr size_t kNoteNameBytesMax = 255;
+inline constexpr size_t kNoteValueBytesMax = size_t{64} << 10;
+
+// A note as it is read.
+struct StoredNote {
+  std::string name;
+  std::string value;
+  EngineTime appended{};  // of the call; never before that of an earlier note
+
+  friend bool operator==(const StoredNote&, const StoredNote&) = default;
+};
+
 // These values are stored by programs; never renumber.
 enum class AppendOutcome : uint8_t {
   kAppended = 0,
@@ -148,7 +172,7 @@ enum class AppendOutcome : uint8_t {
   kStoreFull = 16,
   // The disk has failed, or the store is closed. As kStoreFull.
   kStoreFailed = 17,
-  // More than kRecordBytesMax or kAppendBytesMax.
+  // More than kRecordBytesMax or kAppendBytesMax; or a note over its bounds.
   kTooLarge = 18,
   // `appended` is more than max_forward_jump ahead of the partition. If it is right, append with
   // AppendWhere::confirm_time.
@@ -162,6 +186,9 @@ struct AppendWhere {
   // The offset that the first record has to get. REQUIRES: `partition`; at most kWholeRecordsMax
   // records.
   std::optional<uint64_t> expected = std::nullopt;
+  // Is taken whenever the records are, and in their block; without records it is taken alone.
+  // REQUIRES: at most kWholeRecordsMax records, which are one block's; a name.
+  std::optional<StoreNote> note = std::nullopt;
   // `appended` was looked at and is right.
   bool confirm_time = false;
 };
@@ -339,6 +366,11 @@ class PLEAT_EXPORT EventStore {
   // Errors: kDataLoss with file and byte if what is there is damaged; those of storage.h.
   absl::StatusOr<ReadOutcome> Read(int partition, const StorePosition& from, size_t bytes,
                                    StorePage& page) const;
+
+  // The latest durable note of each name, in the order of names. The records that one was appended
+  // with are durable, too. Complexity: it reads every note that was ever taken, so call it at a
+  // start. Errors: those of Read().
+  absl::StatusOr<std::vector<StoredNote>> Notes() const;
 
   EventStoreState state() const;
 

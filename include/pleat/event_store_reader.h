@@ -13,9 +13,9 @@
 //
 // The process that appends may have consumers, too, and read by its EventStore.
 //
-// A *checkpoint* is a position and a note, for each partition. Whoever acts first and commits then
-// sees records again after a crash; whoever needs each record once keeps the position beside what
-// became of the records, and commits here only so that retention knows of it.
+// A *checkpoint* is a position and some metadata, for each partition. Whoever acts first and
+// commits then sees records again after a crash; whoever needs each record once keeps the position
+// beside what became of the records, and commits here only so that retention knows of it.
 //
 // A consumer is a directory, consumers/NAME/ in that of the store, with a LOCK of its own. So one
 // process at a time has it, the appender or another one; and consumers know nothing of each other.
@@ -74,6 +74,7 @@ class PLEAT_EXPORT EventStoreReader {
   uint64_t Durable(int partition) const noexcept;
   absl::StatusOr<ReadOutcome> Read(int partition, const StorePosition& from, size_t bytes,
                                    StorePage& page) const;
+  absl::StatusOr<std::vector<StoredNote>> Notes() const;
 
  private:
   explicit EventStoreReader(std::unique_ptr<StoreView> view);
@@ -82,12 +83,12 @@ class PLEAT_EXPORT EventStoreReader {
 };
 
 inline constexpr size_t kConsumerNameBytesMax = 64;
-inline constexpr size_t kCheckpointNoteBytesMax = 1024;
+inline constexpr size_t kCheckpointMetadataBytesMax = 1024;
 
 struct Checkpoint {
   int partition = 0;
   StorePosition position;  // where to read on; 0: from the beginning
-  std::string note;        // whatever the consumer wants to know again
+  std::string metadata;    // whatever the consumer wants to know again
 };
 
 // Thread safety: any thread may call any method at any time, but the destructor.
@@ -122,7 +123,7 @@ class PLEAT_EXPORT StoreConsumer {
 
   // Sets the checkpoints of some partitions, all of them or none, on the disk. A position may go
   // back. Complexity: writes one small file and syncs it and its directory, so do it every so many
-  // records. REQUIRES: no partition twice; notes of at most kCheckpointNoteBytesMax bytes.
+  // records. REQUIRES: no partition twice; metadata of at most kCheckpointMetadataBytesMax bytes.
   // Errors: those of storage.h. checkpoint() says the old ones; after a crash the disk may have the
   // new ones. Try again, or stop.
   absl::Status Commit(std::span<const Checkpoint> checkpoints);

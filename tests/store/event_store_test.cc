@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -154,6 +155,101 @@ TEST_F(EventStoreTest, RefusesATimeThatIsTooFarAheadUntilItIsConfirmed) {
   ASSERT_TRUE(store->Commit().ok());
   EXPECT_THAT(Read(*store, PartitionOf("a", 4)),
               testing::ElementsAre("0:first", "1:two", "2:three"));
+}
+
+// "name=value" of all.
+std::vector<std::string> Notes(const EventStore& store) {
+  const absl::StatusOr<std::vector<StoredNote>> notes = store.Notes();
+  EXPECT_TRUE(notes.ok()) << notes.status();
+  std::vector<std::string> texts;
+  if (!notes.ok()) return texts;
+  for (const StoredNote& note : *notes) texts.push_back(note.name + "=" + note.value);
+  return texts;
+}
+
+TEST_F(EventStoreTest, KeepsTheLatestNoteOfEachName) {
+  {
+    const auto store = Open();
+    EXPECT_THAT(Notes(*store), testing::IsEmpty());
+    Append(*store, "a", "one", kT0, {.note = StoreNote{"file 2", "17"}});
+    Append(*store, "b", "two", kT0, {.note = StoreNote{"file 1", "4"}});
+    Append(*store, "c", "three", kT0, {.note = StoreNote{"file 2", "35"}});
+    EXPECT_THAT(Notes(*store), testing::IsEmpty()) << "they are no more durable than records";
+    ASSERT_TRUE(store->Commit().ok());
+    EXPECT_THAT(Notes(*store), testing::ElementsAre("file 1=4", "file 2=35"));
+    Append(*store, "a", "four", kT0 + 5s, {.note = StoreNote{"file 1", "9"}});
+    ASSERT_TRUE(store->Close().ok());
+  }
+  const auto store = Open();
+  EXPECT_THAT(*store->Notes(), testing::ElementsAre(StoredNote{"file 1", "9", kT0 + 5s},
+                                                    StoredNote{"file 2", "35", kT0}));
+  EXPECT_EQ(store->partitions(), 4) << "notes are in none that a caller sees";
+}
+
+TEST_F(EventStoreTest, TakesANoteWithoutRecords) {
+  const auto store = Open();
+  const AppendAnswer answer =
+      store->AppendBatch({}, kT0, {.note = StoreNote{"file", std::string_view("\0\xff", 2)}});
+  EXPECT_EQ(answer.outcome, AppendOutcome::kAppended);
+  EXPECT_EQ(answer.taken, 0u);
+  ASSERT_TRUE(store->Commit().ok());
+  EXPECT_THAT(Notes(*store), testing::ElementsAre(std::string("file=\0\xff", 7)));
+  for (int p = 0; p < 4; ++p) EXPECT_EQ(store->Next(p), 0u);
+}
+
+TEST_F(EventStoreTest, TakesNoNoteWithRecordsThatItRefuses) {
+  const auto store = Open({.partitions = 4, .max_forward_jump = 1h});
+  Append(*store, "a", "one", kT0, {.partition = 2, .note = StoreNote{"file", "1"}});
+  EXPECT_EQ(Append(*store, "a", "x", kT0,
+                   {.partition = 2, .expected = 0, .note = StoreNote{"file", "conflict"}}),
+            AppendOutcome::kConflict);
+  EXPECT_EQ(
+      Append(*store, "a", "x", kT0 + 2h, {.partition = 2, .note = StoreNote{"file", "too far"}}),
+      AppendOutcome::kTooFarAhead);
+  EXPECT_EQ(Append(*store, "a", std::string(kRecordBytesMax, 'x'), kT0,
+                   {.note = StoreNote{"file", "large"}}),
+            AppendOutcome::kTooLarge);
+  ASSERT_TRUE(store->Commit().ok());
+  EXPECT_THAT(Notes(*store), testing::ElementsAre("file=1"));
+}
+
+TEST_F(EventStoreTest, RefusesANoteThatIsTooLargeWithItsRecords) {
+  const auto store = Open();
+  const std::string name(kNoteNameBytesMax, 'n');
+  const std::string value(kNoteValueBytesMax, 'v');
+  EXPECT_EQ(Append(*store, "a", "one", kT0, {.note = StoreNote{name, value}}),
+            AppendOutcome::kAppended);
+  EXPECT_EQ(Append(*store, "a", "x", kT0, {.note = StoreNote{name + "n", ""}}),
+            AppendOutcome::kTooLarge);
+  EXPECT_EQ(Append(*store, "a", "x", kT0, {.note = StoreNote{"n", value + "v"}}),
+            AppendOutcome::kTooLarge);
+  ASSERT_TRUE(store->Commit().ok());
+  EXPECT_THAT(Notes(*store), testing::ElementsAre(name + "=" + value));
+  EXPECT_THAT(Read(*store, PartitionOf("a", 4)), testing::ElementsAre("0:one"));
+}
+
+// The clock of whoever takes notes is nobody's error: records count.
+TEST_F(EventStoreTest, HoldsNoTimeOfANoteAgainstRecords) {
+  const auto store = Open({.partitions = 4, .max_forward_jump = 1h});
+  ASSERT_EQ(store->AppendBatch({}, kT0 + 2h, {.note = StoreNote{"file", "1"}}).outcome,
+            AppendOutcome::kAppended);
+  EXPECT_EQ(Append(*store, "a", "one", kT0, {.note = StoreNote{"file", "2"}}),
+            AppendOutcome::kAppended);
+  EXPECT_EQ(store->state().times_held_back, 0u);
+  ASSERT_TRUE(store->Commit().ok());
+  EXPECT_THAT(*store->Notes(), testing::ElementsAre(StoredNote{"file", "2", kT0 + 2h}));
+}
+
+TEST_F(EventStoreTest, HasNotesBesideAsManyPartitionsAsThereMayBe) {
+  {
+    const auto store = Open({.partitions = 4096});
+    Append(*store, "a", "one", kT0, {.partition = 4095, .note = StoreNote{"file", "1"}});
+    ASSERT_TRUE(store->Close().ok());
+  }
+  const auto store = Open({});
+  EXPECT_EQ(store->partitions(), 4096);
+  EXPECT_THAT(Read(*store, 4095), testing::ElementsAre("0:one"));
+  EXPECT_THAT(Notes(*store), testing::ElementsAre("file=1"));
 }
 
 // One partition refuses: nothing of the batch is taken, also in others.

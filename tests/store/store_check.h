@@ -77,9 +77,11 @@ inline StoreModel::Cut CheckBeginning(FaultyStorage& storage, StoreDurability du
   EXPECT_TRUE(std::ranges::any_of(models, [&](const StoreModel* model) {
     return std::ranges::find(model->firsts, FirstOf(**store)) != model->firsts.end();
   })) << testing::PrintToString(FirstOf(**store));
-  EXPECT_TRUE(std::ranges::any_of(
-      models, [&](const StoreModel* model) { return model->HasBeginning(end, *all); }))
-      << testing::PrintToString(end) << " is no place where a block ended, or has other records";
+  const auto model = std::ranges::find_if(
+      models, [&](const StoreModel* each) { return each->HasBeginning(end, *all); });
+  EXPECT_NE(model, models.end()) << testing::PrintToString(end)
+                                 << " is no place where a block ended, or has other records";
+  if (model != models.end()) EXPECT_EQ(NotesOf(**store), (*model)->NotesAt(end));
   return end;
 }
 

@@ -56,13 +56,13 @@ TEST_F(StoreConsumerTest, BeginsAtTheBeginningAndReadsOnWhereItWas) {
     const auto mail = OpenConsumer(storage_);
     EXPECT_EQ(mail->partitions(), 2);
     EXPECT_EQ(mail->checkpoint(1).position, StorePosition(0));
-    ASSERT_TRUE(mail->Commit({.partition = 1, .position = {17, 99}, .note = "a note"}).ok());
-    EXPECT_EQ(mail->checkpoint(1).note, "a note");
+    ASSERT_TRUE(mail->Commit({.partition = 1, .position = {17, 99}, .metadata = "a note"}).ok());
+    EXPECT_EQ(mail->checkpoint(1).metadata, "a note");
   }
   const auto mail = OpenConsumer(storage_);
   EXPECT_EQ(mail->checkpoint(0).position, StorePosition(0));
   EXPECT_EQ(mail->checkpoint(1).position, StorePosition(17, 99));
-  EXPECT_EQ(mail->checkpoint(1).note, "a note");
+  EXPECT_EQ(mail->checkpoint(1).metadata, "a note");
   EXPECT_EQ(OpenConsumer(storage_, "another")->checkpoint(1).position, StorePosition(0));
 }
 
@@ -106,8 +106,9 @@ TEST_F(StoreConsumerTest, IsRefusedBesideAnotherStore) {
 }
 
 TEST_F(StoreConsumerTest, FindsEachDamagedByteAndEachLength) {
-  ASSERT_TRUE(
-      OpenConsumer(storage_)->Commit({.partition = 0, .position = {5, 6}, .note = "note"}).ok());
+  ASSERT_TRUE(OpenConsumer(storage_)
+                  ->Commit({.partition = 0, .position = {5, 6}, .metadata = "note"})
+                  .ok());
   const std::string path = "/d/consumers/mail/CHECKPOINT";
   const std::string kept = storage_.Content(path);
   for (size_t i = 0; i < kept.size(); ++i) {
@@ -174,13 +175,13 @@ TEST(StoreConsumers, AreNamedSeenAndRemoved) {
   const auto mail = *StoreConsumer::Open(path, "mail");
   const auto bills = *StoreConsumer::Open(path, "bills");
   const auto idle = *StoreConsumer::Open(path, "idle");
-  ASSERT_TRUE(mail->Commit({.partition = 1, .position = 4, .note = "n"}).ok());
+  ASSERT_TRUE(mail->Commit({.partition = 1, .position = 4, .metadata = "n"}).ok());
   ASSERT_TRUE(bills->Commit({.partition = 0, .position = 5}).ok());
   EXPECT_THAT(*StoreConsumer::Names(path), ElementsAre("bills", "mail")) << "none for idle";
   const absl::StatusOr<std::vector<Checkpoint>> seen = StoreConsumer::Look(path, "mail");
   ASSERT_TRUE(seen.ok()) << seen.status();
   EXPECT_EQ(seen->at(1).position.offset, 4u);
-  EXPECT_EQ(seen->at(1).note, "n");
+  EXPECT_EQ(seen->at(1).metadata, "n");
   EXPECT_TRUE(absl::IsUnavailable(StoreConsumer::Remove(path, "mail")));
   EXPECT_TRUE(absl::IsNotFound(StoreConsumer::Remove(path, "nobody")));
 }

@@ -53,6 +53,9 @@ Verdict Judge(FaultyStorage& storage, const SmallStore& small) {
   if (!store.ok()) return {store.status(), {}};
   const auto all = ReadAll(**store);
   if (!all.ok()) return {all.status(), {}};
+  const auto notes = (*store)->Notes();
+  if (!notes.ok()) return {notes.status(), {}};
+  EXPECT_EQ(NotesOf(**store), small.model.NotesAt(DurableOf(**store)));
   for (int p = 0; p < kStorePartitions; ++p) {
     const std::vector<ModelRecord>& found = all->at(p);
     const auto own = small.model.records.find(p);

@@ -40,6 +40,7 @@ void CheckIsWell(FaultyStorage& storage, StoreLife& life) {
   const auto all = ReadAll(*life.store);
   ASSERT_TRUE(all.ok()) << all.status();
   for (int p = 0; p < kStorePartitions; ++p) EXPECT_EQ(all->at(p), life.model.records[p]);
+  EXPECT_EQ(NotesOf(*life.store), life.model.NotesAt(life.durable));
   const StoreDurability mode = life.options().durability;
   FaultyStorage killed = storage;
   CheckBeginning(killed, mode, life.model, life.durable);

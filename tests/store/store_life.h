@@ -35,14 +35,22 @@ inline std::ostream& operator<<(std::ostream& out, const ModelRecord& record) {
 // In place of a record that was removed.
 inline const ModelRecord kRemoved = {.key = "removed"};
 
-// Of each partition its records, and the offsets at which a block may have ended; and where the
-// records may begin.
+using ModelNotes = std::map<std::string, std::string>;
+
+// Of each partition its records, and the offsets at which a block may have ended; where the
+// records may begin; and the notes that
+// were taken, in their order, each with where the partitions stood behind its records.
 struct StoreModel {
   using Cut = std::vector<uint64_t>;
+  struct Noted {
+    Cut behind;
+    std::string name, value;
+  };
 
   std::map<int, std::vector<ModelRecord>> records;
   std::vector<Cut> cuts = {Cut(kStorePartitions, 0)};
   std::vector<Cut> firsts = {Cut(kStorePartitions, 0)};
+  std::vector<Noted> noted;
 
   Cut End() {
     Cut end;
@@ -57,6 +65,15 @@ struct StoreModel {
       records[p].resize(size);
     }
     std::erase_if(cuts, [&](const Cut& each) { return !IsNotBefore(cut, each); });
+    std::erase_if(noted, [&](const Noted& each) { return !IsNotBefore(cut, each.behind); });
+  }
+  // Those whose records are all before the cut: each has some.
+  ModelNotes NotesAt(const Cut& cut) const {
+    ModelNotes notes;
+    for (const Noted& each : noted) {
+      if (IsNotBefore(cut, each.behind)) notes[each.name] = each.value;
+    }
+    return notes;
   }
   // Whether these records end at a cut, and are those before it.
   bool HasBeginning(const Cut& end, const std::map<int, std::vector<ModelRecord>>& all) const {
@@ -120,6 +137,17 @@ inline absl::StatusOr<std::map<int, std::vector<ModelRecord>>> ReadAll(const Eve
   return all;
 }
 
+// Of an EventStore or an EventStoreReader.
+template <class Store>
+ModelNotes NotesOf(const Store& store) {
+  const absl::StatusOr<std::vector<StoredNote>> found = store.Notes();
+  EXPECT_TRUE(found.ok()) << found.status();
+  ModelNotes notes;
+  if (!found.ok()) return notes;
+  for (const StoredNote& note : *found) notes[note.name] = note.value;
+  return notes;
+}
+
 class StoreLife {
  public:
   StoreLife(FaultyStorage& storage, StoreDurability durability) {
@@ -132,7 +160,7 @@ class StoreLife {
   }
 
   // 'a' appends three records; 'b' a large batch; 'f' one that fills a block, which is written, and
-  // the segment as well; 'c' commits; 's' syncs; 't' removes old files but for some 9 KB; 'r' is killed and starts again; 'x' is closed and
+  // the segment as well; each with a note that says how far its source was taken; 'c' commits; 's' syncs; 't' removes old files but for some 9 KB; 'r' is killed and starts again; 'x' is closed and
   // starts again; 'o' starts. Without an effect where the store could not be opened, but for 'r',
   // 'x' and 'o'.
   void Do(char operation) {
@@ -208,7 +236,10 @@ class StoreLife {
           {.key = each.key, .stamp = each.stamp, .id = each.id, .payload = each.payload});
     }
     std::vector<AppendPlace> places(count);
-    const AppendAnswer answer = store->AppendBatch(records, now_, {}, places);
+    const std::string source = "source " + std::to_string(made_ % 2);
+    const std::string position = std::to_string(made_);
+    const AppendAnswer answer =
+        store->AppendBatch(records, now_, {.note = StoreNote{source, position}}, places);
     outcome = answer.outcome;
     ASSERT_TRUE(answer.taken == 0 || answer.taken == count);
     for (size_t i = 0; i < answer.taken; ++i) {
@@ -217,6 +248,7 @@ class StoreLife {
       EXPECT_EQ(places[i].offset, partition.size());
       partition.push_back(made[i]);
     }
+    if (answer.taken == count) model.noted.push_back({model.End(), source, position});
   }
 
   // What a start has to find after a kill: what was reported durable. But what lay in pages that a

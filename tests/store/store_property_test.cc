@@ -158,6 +158,7 @@ class Episode {
     const auto all = ReadAll(*life_.store, 1 + Draw(4000));
     ASSERT_TRUE(all.ok()) << all.status();
     EXPECT_TRUE(life_.model.HasBeginning(life_.model.End(), *all));
+    EXPECT_EQ(NotesOf(*life_.store), life_.model.NotesAt(life_.model.End()));
   }
 
   std::mt19937_64 random_;

@@ -47,6 +47,7 @@ void CheckReader(const EventStoreReader& reader, StoreModel& model,
     EXPECT_EQ(*reader.Read(p, end, 700, page), ReadOutcome::kEnd);
     EXPECT_EQ(*reader.Read(p, end + 1, 700, page), ReadOutcome::kPositionLost);
   }
+  EXPECT_EQ(NotesOf(reader), model.NotesAt(durable));
 }
 
 constexpr StoreDurability kModes[] = {StoreDurability::kProcess, StoreDurability::kInterval,

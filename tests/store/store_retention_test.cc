@@ -166,6 +166,36 @@ TEST_F(StoreRetention, IsSeenByReadersWhenTheyRefresh) {
   EXPECT_EQ(*late->Read(0, 8, 1, page), ReadOutcome::kRecords);
 }
 
+// Notes say how far sources were taken, so the latest ones stay when their records go.
+TEST_F(StoreRetention, KeepsTheLatestNotes) {
+  const auto note = [this](std::string_view name, std::string_view value) {
+    ASSERT_EQ(store_->AppendBatch({}, At(0), {.note = StoreNote{name, value}}).outcome,
+              AppendOutcome::kAppended);
+  };
+  note("a", "old");
+  note("b", "one");
+  Append(3);
+  note("a", "new");
+  Append(2);
+  const auto values = [](const std::vector<StoredNote>& notes) {
+    std::string all;
+    for (const StoredNote& each : notes) all += each.name + "=" + each.value + " ";
+    return all;
+  };
+  ASSERT_EQ(store_->Trim(kAllRead)->files, 4u);
+  EXPECT_EQ(values(*store_->Notes()), "a=new b=one ");
+  Append(3);
+  ASSERT_GT(store_->Trim(kAllRead)->files, 0u);
+  EXPECT_EQ(values(*store_->Notes()), "a=new b=one ");
+  EXPECT_EQ(values(*(*EventStoreReader::Open(kStorePath, &storage_))->Notes()), "a=new b=one ");
+  store_.reset();
+  store_ = Open(storage_);
+  EXPECT_EQ(values(*store_->Notes()), "a=new b=one ");
+  note("b", "two");
+  ASSERT_TRUE(store_->Commit().ok());
+  EXPECT_EQ(values(*store_->Notes()), "a=new b=two ");
+}
+
 // Whatever call fails, and if the power goes then or later: the oldest files are all there or all
 // gone, what is left can be read, and what Trim() called done stays so.
 TEST_F(StoreRetention, IsDoneOrNotWhateverFails) {

@@ -335,5 +335,59 @@ TEST_P(StoreThreads, OneClosesWhileOthersAppend) {
   }
 }
 
+// Old files go while two take notes of how far they came, and one reads: what is read has no gap but at
+// the beginning, and the latest note of each is the one that was taken last.
+TEST_P(StoreThreads, OneTrimsWhileOthersTakeNotesAndOneReads) {
+  const uint64_t each = ShareOf({.whole = 200'000, .usual = 20'000, .sanitized = 1'000});
+  const auto store = *EventStore::Open(
+      directory_ / "store",
+      {.partitions = 2, .durability = GetParam(), .block_bytes = 4096, .segment_bytes = 4096});
+  std::atomic<int> writers = 2;
+  const auto write = [&](int partition) {
+    const std::string name = "of " + std::to_string(partition);
+    for (uint64_t i = 0; i < each && !HasFailure(); ++i) {
+      const std::string number = std::to_string(i);
+      ASSERT_EQ(store
+                    ->Append({.payload = number}, kT0,
+                             {.partition = partition, .note = StoreNote{name, number}})
+                    .outcome,
+                AppendOutcome::kAppended);
+      if (i % 20 == 0) ASSERT_TRUE(store->Commit().ok());
+    }
+    --writers;
+  };
+  const auto read = [&] {
+    StorePage page;
+    for (uint64_t next = 0; next < each && !HasFailure();) {
+      const absl::StatusOr<ReadOutcome> outcome = store->Read(0, next, 500, page);
+      ASSERT_TRUE(outcome.ok()) << outcome.status();
+      if (*outcome == ReadOutcome::kPositionLost) {
+        ASSERT_GT(store->First(0), next);
+        next = store->First(0);
+      }
+      for (const StoredRecord& record : page.records()) {
+        ASSERT_EQ(record.payload, std::to_string(next++));
+      }
+      if (writers == 0) ASSERT_TRUE(store->Commit().ok());
+    }
+  };
+  std::thread first([&] { write(0); });
+  std::thread second([&] { write(1); });
+  std::thread reader(read);
+  uint64_t files = 0;
+  for (bool last = false; !last && !HasFailure();) {
+    last = writers == 0;
+    const absl::StatusOr<Trimmed> trimmed = store->Trim({.bytes_max = 10'000});
+    ASSERT_TRUE(trimmed.ok() || absl::IsUnavailable(trimmed.status())) << trimmed.status();
+    files += trimmed.ok() ? trimmed->files : 0;
+  }
+  for (std::thread* each_thread : {&first, &second, &reader}) each_thread->join();
+  EXPECT_GT(files, 0u);
+  const absl::StatusOr<std::vector<StoredNote>> notes = store->Notes();
+  ASSERT_TRUE(notes.ok()) << notes.status();
+  ASSERT_EQ(notes->size(), 2u);
+  for (const StoredNote& note : *notes) EXPECT_EQ(note.value, std::to_string(each - 1));
+}
+
 }  // namespace
 }  // namespace pleat::inline v0_1

@@ -187,7 +187,7 @@ std::string ShowJson(const StoreReport& report, std::optional<int> appender) {
          "}\n";
 }
 
-// Reads every record. `damage` gets what is wrong, at most once for each partition.
+// Reads every record and note. `damage` gets what is wrong, at most once for each partition.
 absl::StatusOr<uint64_t> CheckAll(const EventStoreReader& store, std::vector<std::string>& damage) {
   uint64_t records = 0;
   StorePage page;
@@ -208,6 +208,12 @@ absl::StatusOr<uint64_t> CheckAll(const EventStoreReader& store, std::vector<std
         break;
       }
     }
+  }
+  const absl::StatusOr<std::vector<StoredNote>> notes = store.Notes();
+  if (absl::IsDataLoss(notes.status())) {
+    damage.emplace_back(notes.status().message());
+  } else if (!notes.ok()) {
+    return notes.status();
   }
   std::ranges::sort(damage);
   damage.erase(std::unique(damage.begin(), damage.end()), damage.end());
