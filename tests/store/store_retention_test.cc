@@ -11,6 +11,7 @@
 #include <pleat/event_store_reader.h>
 
 #include "tests/store/store_life.h"
+#include "tests/store/watched_storage.h"
 #include "tests/support/faulty_storage.h"
 #include "tests/support/temporary_directory.h"
 
@@ -194,6 +195,24 @@ TEST_F(StoreRetention, KeepsTheLatestNotes) {
   note("b", "two");
   ASSERT_TRUE(store_->Commit().ok());
   EXPECT_EQ(values(*store_->Notes()), "a=new b=two ");
+}
+
+TEST_F(StoreRetention, KeepsANoteThatComesMeanwhile) {
+  store_.reset();
+  WatchedStorage watched(storage_);
+  store_ = Open(watched);
+  const auto note = [this](std::string_view value) {
+    return store_->AppendBatch({}, At(0), {.note = StoreNote{"a", value}}).outcome;
+  };
+  ASSERT_EQ(note("old"), AppendOutcome::kAppended);
+  Append(3);
+  watched.AtNextRead([&] { EXPECT_EQ(note("new"), AppendOutcome::kAppended); });
+  ASSERT_GT(store_->Trim(kAllRead)->files, 0u);
+  ASSERT_TRUE(store_->Commit().ok());
+  const std::vector<StoredNote> notes = *store_->Notes();
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0].value, "new");
+  store_.reset();  // before its storage
 }
 
 // Whatever call fails, and if the power goes then or later: the oldest files are all there or all

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -39,6 +40,11 @@ class WatchedStorage final : public Storage {
   int open() const { return open_; }
   int open_most() const { return open_most_; }
   void ForgetMost() { open_most_ = open_.load(); }
+  // What comes between just before the next read of a file. REQUIRES: one thread.
+  void AtNextRead(std::function<void()> act) {
+    act_ = std::move(act);
+    acts_ = true;
+  }
 
  private:
   // Counts a file that is open.
@@ -84,14 +90,16 @@ class WatchedStorage final : public Storage {
   class Reader final : public StorageReader {
    public:
     Reader(WatchedStorage& owner, std::unique_ptr<StorageReader> under)
-        : opened_(owner), under_(std::move(under)) {}
+        : owner_(owner), opened_(owner), under_(std::move(under)) {}
 
     absl::StatusOr<size_t> ReadAt(uint64_t offset, absl::Span<char> buffer) override {
+      if (owner_.acts_.exchange(false)) owner_.act_();
       return under_->ReadAt(offset, buffer);
     }
     absl::StatusOr<uint64_t> Size() override { return under_->Size(); }
 
    private:
+    WatchedStorage& owner_;
     const Opened opened_;
     const std::unique_ptr<StorageReader> under_;
   };
@@ -140,6 +148,8 @@ class WatchedStorage final : public Storage {
 
   Storage& under_;
   std::atomic<Trouble> trouble_ = Trouble::kNone;
+  std::function<void()> act_;
+  std::atomic<bool> acts_ = false;
   std::atomic<int> open_ = 0;
   std::atomic<int> open_most_ = 0;
 };
