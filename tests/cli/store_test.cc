@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pleat/batch.h>
-#include <pleat/event_store.h>
+#include <pleat/event_store_reader.h>
 #include <pleat/json_lines.h>
 
 #include "tests/cli/run_pleat.h"
@@ -174,10 +174,10 @@ TEST_F(StoreCommand, CheckSaysWhereTheDamageIs) {
 TEST_F(StoreCommand, WrongUsageIsToldWithExitCode2) {
   Fill();
   const std::map<std::string, std::string> said = {
-      {"", "say what to do: show, check or read"},
+      {"", "say what to do: show, check, read, consumers or trim"},
       {"raed d", "did you mean \"read\"?"},
       {"read", "read: takes one directory"},
-      {"show " + path_ + " --key k", "--key: is for read only"},
+      {"show " + path_ + " --key k", "--key: is for read, not for show"},
       {"read " + path_ + " --json", "--json: read writes JSON anyway"},
       {"read " + path_ + " --from 3", "--from: an offset needs --partition or --key"},
       {"read " + path_ + " --from noon", "--from: must be an offset, or a time such as"},
@@ -205,6 +205,67 @@ TEST_F(StoreCommand, APlaceThatAPartitionNeverReachedIsSaid) {
   const Finished read = Run("read " + path_ + " --key cat --from 100");
   EXPECT_EQ(read.code, 1);
   EXPECT_THAT(read.err, HasSubstr("never came to offset 100"));
+}
+
+TEST_F(StoreCommand, ListsMovesAndRemovesConsumers) {
+  Fill();
+  EXPECT_EQ(Run("consumers " + path_).out, "no consumers\n");
+  const int ann = PartitionOf("ann", 4);
+  {
+    const auto mail = *StoreConsumer::Open(path_, "mail");
+    const auto bills = *StoreConsumer::Open(path_, "bills");
+    ASSERT_TRUE(mail->Commit({.partition = ann, .position = 4, .metadata = "kept"}).ok());
+    ASSERT_TRUE(bills->Commit({.partition = ann, .position = 6}).ok());
+    const Finished open = Run("consumers " + path_ + " --move mail");
+    EXPECT_EQ(open.code, 1);
+    EXPECT_THAT(open.err, HasSubstr("consumers/mail is locked by process"));
+  }
+  EXPECT_EQ(Run("consumers " + path_).out, "bills          4  unread\nmail           6  unread\n");
+  const Finished moved =
+      Run("consumers " + path_ + " --move mail --from " + FormatTimestamp(kT0 + 7s) + " --json");
+  EXPECT_EQ(moved.code, 0) << moved.err;
+  EXPECT_THAT(moved.out, HasSubstr("{\"name\":\"mail\",\"unread\":3,\"removed_unread\":false"));
+  EXPECT_EQ((*StoreConsumer::Look(path_, "mail"))[static_cast<size_t>(ann)].metadata, "kept");
+  const Finished one = Run("consumers " + path_ + " --move mail --from 99 --partition 0");
+  EXPECT_EQ(one.code, 1);
+  EXPECT_THAT(one.err, HasSubstr("partition 0 never came to offset 99"));
+  EXPECT_EQ(Run("consumers " + path_ + " --remove mail").code, 0);
+  EXPECT_EQ(Run("consumers " + path_).out, "bills          4  unread\n");
+  EXPECT_EQ(Run("consumers " + path_ + " --remove mail").code, 1);
+  EXPECT_EQ(Run("consumers " + path_ + " --from 3 --partition 0").code, 2);
+  EXPECT_EQ(Run("show " + path_ + " --move mail").code, 2);
+}
+
+TEST_F(StoreCommand, TrimsByAgeByBytesAndForConsumers) {
+  {
+    const auto store = *EventStore::Open(
+        path_, {.partitions = 1, .block_bytes = 4096, .segment_bytes = 4096, .identity = 5});
+    for (int i = 0; i < 4; ++i) {
+      Append(*store, "ann", "{\"n\":\"" + std::string(5000, 'x') + "\"}", kT0 + 1s * i);
+      ASSERT_TRUE(store->Commit().ok());
+    }
+    const Finished open = Run("trim " + path_ + " --keep 1s");
+    EXPECT_EQ(open.code, 1) << "another one appends";
+    ASSERT_TRUE(store->Close().ok());
+  }
+  EXPECT_THAT(Run("trim " + path_).out, HasSubstr("removed 0 files"));
+  EXPECT_THAT(Run("trim " + path_ + " --keep 100000d").out, HasSubstr("removed 0 files"));
+  ASSERT_TRUE((*StoreConsumer::Open(path_, "mail"))->Commit({.position = 1}).ok());
+  EXPECT_THAT(Run("trim " + path_ + " --keep 1s").out, HasSubstr("removed 1 file of"));
+  EXPECT_EQ(Run("read " + path_ + " --partition 0 --from 0").code, 1);
+  EXPECT_THAT(Run("read " + path_ + " --partition 0 --from 0").err,
+              HasSubstr("partition 0 begins at offset 1: what came before was removed"));
+  EXPECT_EQ(LinesOf(Run("read " + path_).out).size(), 3u);
+  EXPECT_THAT(Run("check " + path_).out, HasSubstr("ok, 3 records"));
+  EXPECT_THAT(Run("show " + path_ + " --json").out, HasSubstr("\"begin\":[1],\"next\":[4]"));
+  const Finished bounded = Run("trim " + path_ + " --keep-bytes 6000 --json");
+  EXPECT_THAT(bounded.out, HasSubstr("{\"files\":2,"));
+  EXPECT_THAT(bounded.err, HasSubstr("consumer mail had not read all that was removed"));
+  EXPECT_THAT(Run("consumers " + path_).out,
+              HasSubstr("1  unread; others that it had not read were removed"));
+  EXPECT_EQ(Run("trim " + path_ + " --keep-bytes many").code, 2);
+  EXPECT_EQ(Run("trim " + path_ + "-that-is-not-there").code, 1);
+  EXPECT_EQ(Run("show " + path_ + "-that-is-not-there").code, 1) << "it was not made";
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "tools/pleat/json_text.h"
 #include "tools/pleat/lock_owner.h"
 #include "tools/pleat/quantity_text.h"
+#include "tools/pleat/store/store_consumers.h"
 #include "tools/pleat/store/store_read.h"
 #include "tools/pleat/summary_text.h"
 
@@ -30,6 +31,8 @@ constexpr std::string_view kStoreExamples =
 Usage: pleat store show DIR [--json]
        pleat store check DIR [--json]
        pleat store read DIR [OPTIONS]
+       pleat store consumers DIR [--move NAME [--from PLACE] | --remove NAME]
+       pleat store trim DIR [--keep DURATION] [--keep-bytes BYTES]
 
 Examples:
   How much is in it, and who appends:
@@ -45,6 +48,13 @@ Examples:
   All of one key, and what comes next:
     pleat store read /var/lib/orders --key 'order 17' --follow
 
+  Who reads it, and how much each has not read; and let one read a day again:
+    pleat store consumers /var/lib/orders
+    pleat store consumers /var/lib/orders --move mail --from 2026-11-28
+
+  Remove files older than 30 days that every consumer has read:
+    pleat store trim /var/lib/orders --keep 30d
+
 )";
 
 constexpr std::string_view kStoreNotes = R"(
@@ -54,6 +64,10 @@ read writes a line for each record, in the order of `appended`. A payload that
   is a JSON object gets one more member, and any other is the member `payload`,
   or `payload_base64` if it is no text:
     {"user":"ann","_store":{"partition":3,"offset":17,"key":"ann",...}}
+consumers lists them by name. --move sets where one reads on, in every partition
+  or in one; --remove forgets it. The consumer must not be open.
+trim removes whole files, the oldest first, and never the newest; no program may
+  have DIR open to append. Without --keep nothing goes because of its age.
 OFFSET counts the records of one partition, from 0; so it needs --partition or
   --key. TIME is an instant of `appended`, such as 2026-11-28T12:00:00Z.
 Exit codes: 0 done; 1 damaged, no event store, or could not be read; 2 wrong
@@ -93,6 +107,18 @@ FlagValue PartitionValue(std::optional<int>& partition) {
 FlagValue KeyValue(std::optional<std::string>& key) {
   const auto set = [&key](std::string_view, std::string_view text) {
     key = std::string(text);
+    return absl::OkStatus();
+  };
+  return {set, [] { return std::string(); }};
+}
+
+FlagValue BytesValue(uint64_t& bytes) {
+  const auto set = [&bytes](std::string_view name, std::string_view text) {
+    FoldSpec read;
+    if (!SetOption(read, "max-memory", text).ok()) {
+      return WrongFlag(name, "must be a number of bytes above 0, such as 64Gi");
+    }
+    bytes = read.folder.limits.max_bytes;
     return absl::OkStatus();
   };
   return {set, [] { return std::string(); }};
@@ -256,25 +282,60 @@ int Show(const std::string& directory, bool json) {
   return Print(json ? ShowJson(*report, appender) : ShowText(*report, appender));
 }
 
+// What only some actions take.
+struct ActionFlags {
+  std::string_view flag;
+  std::vector<std::string_view> actions;
+};
+const ActionFlags kFlagsOfActions[] = {
+    {"partition", {"read", "consumers"}},
+    {"key", {"read"}},
+    {"from", {"read", "consumers"}},
+    {"to", {"read"}},
+    {"follow", {"read"}},
+    {"output", {"read"}},
+    {"move", {"consumers"}},
+    {"remove", {"consumers"}},
+    {"keep", {"trim"}},
+    {"keep-bytes", {"trim"}},
+    {"ignore-consumers", {"trim"}},
+};
+
+absl::Status CheckConsumersUsage(const StoreOptions& options) {
+  if (!options.move.empty() && !options.remove.empty()) {
+    return WrongFlag("remove", "contradicts --move");
+  }
+  if (!options.move.empty()) return absl::OkStatus();
+  if (options.from.is_given()) return WrongFlag("from", "needs --move");
+  if (options.partition) return WrongFlag("partition", "needs --move");
+  return absl::OkStatus();
+}
+
 absl::Status CheckUsage(const GivenFlags& given, const StoreOptions& options) {
-  if (given.inputs.empty()) return WrongUsage("say what to do: show, check or read");
+  if (given.inputs.empty()) {
+    return WrongUsage("say what to do: show, check, read, consumers or trim");
+  }
   const std::string& action = given.inputs.front();
   if (std::ranges::find(kStoreActions, action) == std::end(kStoreActions)) {
     const std::string nearest =
         NearestName(action, {std::begin(kStoreActions), std::end(kStoreActions)});
-    return WrongUsage(
-        "unknown action \"" + action + "\"; " +
-        (nearest.empty() ? "there are show, check and read" : "did you mean \"" + nearest + "\"?"));
+    return WrongUsage("unknown action \"" + action + "\"; " +
+                      (nearest.empty() ? "there are show, check, read, consumers and trim"
+                                       : "did you mean \"" + nearest + "\"?"));
   }
   if (given.inputs.size() != 2) return WrongUsage(action + ": takes one directory");
-  for (const std::string_view name : {"partition", "key", "from", "to", "follow", "output"}) {
-    if (action != "read" && given.Has(name)) return WrongFlag(name, "is for read only");
+  for (const ActionFlags& each : kFlagsOfActions) {
+    if (given.Has(each.flag) && std::ranges::find(each.actions, action) == each.actions.end()) {
+      return WrongFlag(each.flag,
+                       "is for " + std::string(each.actions.front()) + ", not for " + action);
+    }
   }
   if (action == "read" && options.json) return WrongFlag("json", "read writes JSON anyway");
   if (options.partition && options.key) return WrongFlag("partition", "a key has a partition");
   const bool one = options.partition || options.key;
   if (options.from.offset && !one) return WrongFlag("from", "an offset needs --partition or --key");
   if (options.to.offset && !one) return WrongFlag("to", "an offset needs --partition or --key");
+  if (action == "consumers") return CheckConsumersUsage(options);
   if (options.follow && options.to.is_given()) return WrongFlag("follow", "contradicts --to");
   return absl::OkStatus();
 }
@@ -292,7 +353,17 @@ std::vector<Flag> StoreFlags(StoreOptions& options) {
       {"follow", "", "go on with records as they become durable", Switch(options.follow), 'f'},
       {"output", "FILE", "where the lines go; - is standard output",
        FileName(options.output, Dash::kStandardStream), 'o'},
-      Heading("Of show and check"),
+      Heading("Of consumers"),
+      {"move", "NAME", "let this consumer read on at --from; else from the beginning",
+       Text(options.move)},
+      {"remove", "NAME", "forget this consumer", Text(options.remove)},
+      Heading("Of trim"),
+      {"keep", "DURATION", "records appended so long ago, or later, stay", AboveZero(options.keep)},
+      {"keep-bytes", "BYTES", "above that older files go, whoever needs them, also as 64Gi",
+       BytesValue(options.keep_bytes)},
+      {"ignore-consumers", "", "what a consumer has not read may go as well",
+       Switch(options.ignore_consumers)},
+      Heading("Of all but read"),
       {"json", "", "one JSON object instead of text for people", Switch(options.json)},
       Heading("Of all"),
       {"help", "", "this text", Switch(options.help), 'h'},
@@ -318,6 +389,8 @@ int StoreMain(int argc, const char* const* argv) {
   const std::string& directory = given->inputs[1];
   if (action == "show") return Show(directory, options.json);
   if (action == "check") return Check(directory, options.json);
+  if (action == "consumers") return ShowConsumers(directory, options);
+  if (action == "trim") return TrimStore(directory, options);
   return ReadStore(directory, options);
 }
 

@@ -1,4 +1,4 @@
-// `pleat store show|check|read`: looks into an event store.
+// `pleat store`: looks into an event store, and keeps it in order.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace pleat::cli {
 
-inline constexpr std::string_view kStoreActions[] = {"show", "check", "read"};
+inline constexpr std::string_view kStoreActions[] = {"show", "check", "read", "consumers", "trim"};
 
 std::vector<Flag> StoreFlags(StoreOptions& options);
 std::string StoreHelp();

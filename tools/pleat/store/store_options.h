@@ -8,16 +8,9 @@
 #include <pleat/time.h>
 
 #include "tools/pleat/flag_value.h"
+#include "tools/pleat/store/store_place.h"
 
 namespace pleat::cli {
-
-// A place in a partition: an offset, or the first record that was appended at an instant or later.
-struct StorePlace {
-  std::optional<uint64_t> offset;
-  std::optional<EngineTime> time;
-
-  bool is_given() const { return offset || time; }
-};
 
 struct StoreOptions {
   std::optional<int> partition;
@@ -26,6 +19,12 @@ struct StoreOptions {
   StorePlace to;
   bool follow = false;
   std::string output = "-";
+  std::string move;         // a consumer
+  std::string remove;       // the same
+  Duration keep{0};         // 0: not given
+  uint64_t keep_bytes = 0;  // 0: no bound
+  bool ignore_consumers = false;
+
   bool json = false;
   bool help = false;
 };

@@ -20,6 +20,7 @@
 #include "tools/pleat/interrupt.h"
 #include "tools/pleat/json_text.h"
 #include "tools/pleat/output_file.h"
+#include "tools/pleat/store/store_place.h"
 
 namespace pleat::cli {
 namespace {
@@ -66,9 +67,10 @@ class Cursor {
 
   // Goes to the first record that is asked for.
   absl::Status Begin() {
-    absl::StatusOr<uint64_t> first = Find(options_.from);
+    absl::StatusOr<uint64_t> first = FindPlace(store_, partition_, options_.from, page_);
     if (!first.ok()) return first.status();
     next_ = *first;
+    at_ = page_.records().size();
     return Load();
   }
   // Looks for records, if there were none.
@@ -111,28 +113,6 @@ class Cursor {
                 (options_.to.time && record().appended >= *options_.to.time);
       if (at_end_ || !options_.key || record().key == *options_.key) return;
     }
-  }
-
-  // `appended` never goes back: so the place of an instant is found by halves.
-  absl::StatusOr<uint64_t> Find(const StorePlace& place) {
-    if (place.offset) return *place.offset;
-    uint64_t low = store_.First(partition_);
-    if (!place.time) return low;
-    for (uint64_t high = store_.Durable(partition_); low < high;) {
-      const uint64_t middle = low + (high - low) / 2;
-      const absl::StatusOr<ReadOutcome> read = store_.Read(partition_, middle, 1, page_);
-      if (!read.ok()) return read.status();
-      const uint64_t first = store_.First(partition_);  // more may have been removed
-      if (middle < first) {
-        low = std::min(first, high);
-      } else if (*read == ReadOutcome::kRecords && page_.records().front().appended < *place.time) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    at_ = page_.records().size();
-    return low;
   }
 
   const EventStoreReader& store_;

@@ -1,0 +1,154 @@
+#include "tools/pleat/store/store_consumers.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <pleat/event_store_reader.h>
+#include <pleat/json_lines.h>
+
+#include "tools/pleat/clock.h"
+#include "tools/pleat/console.h"
+#include "tools/pleat/json_text.h"
+#include "tools/pleat/quantity_text.h"
+#include "tools/pleat/store/store_place.h"
+#include "tools/pleat/summary_text.h"
+
+namespace pleat::cli {
+namespace {
+
+// What the list says of one.
+struct ConsumerReport {
+  std::string name;
+  std::vector<Checkpoint> checkpoints;
+  uint64_t unread = 0;     // records that are durable and there
+  bool is_behind = false;  // records that it has not read were removed
+};
+
+absl::StatusOr<std::vector<ConsumerReport>> ReportAll(const std::string& directory,
+                                                      const EventStoreReader& store) {
+  const absl::StatusOr<std::vector<std::string>> names = StoreConsumer::Names(directory);
+  if (!names.ok()) return names.status();
+  std::vector<ConsumerReport> reports;
+  for (const std::string& name : *names) {
+    absl::StatusOr<std::vector<Checkpoint>> checkpoints = StoreConsumer::Look(directory, name);
+    if (absl::IsNotFound(checkpoints.status())) continue;  // removed just now
+    if (!checkpoints.ok()) return checkpoints.status();
+    ConsumerReport report{.name = name, .checkpoints = *std::move(checkpoints)};
+    for (const Checkpoint& each : report.checkpoints) {
+      const uint64_t first = store.First(each.partition);
+      const uint64_t from = std::max(each.position.offset, first);
+      report.unread += std::max(store.Durable(each.partition), from) - from;
+      report.is_behind |= each.position.offset < first;
+    }
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+std::string ListText(const std::vector<ConsumerReport>& reports) {
+  if (reports.empty()) return "no consumers\n";
+  std::vector<SummaryRow> rows;
+  for (const ConsumerReport& each : reports) {
+    rows.push_back(
+        {each.name, Grouped(each.unread),
+         each.is_behind ? "unread; others that it had not read were removed" : "unread"});
+  }
+  return SummaryText(rows);
+}
+
+std::string ListJson(const std::vector<ConsumerReport>& reports) {
+  std::string out;
+  for (const ConsumerReport& each : reports) {
+    out += "{\"name\":" + JsonText(each.name) + "," + MembersText({{"unread", each.unread}}) +
+           ",\"removed_unread\":" + (each.is_behind ? "true" : "false") + ",\"next\":[";
+    for (const Checkpoint& checkpoint : each.checkpoints) {
+      out += (&checkpoint == each.checkpoints.data() ? "" : ",") +
+             std::to_string(checkpoint.position.offset);
+    }
+    out += "]}\n";
+  }
+  return out;
+}
+
+// Where `options.from` is in each partition, or in the one that is named. The metadata stays.
+absl::Status Move(const std::string& directory, const EventStoreReader& store,
+                  const StoreOptions& options) {
+  const absl::StatusOr<std::unique_ptr<StoreConsumer>> consumer =
+      StoreConsumer::Open(directory, options.move);
+  if (!consumer.ok()) return consumer.status();
+  std::vector<Checkpoint> checkpoints;
+  StorePage page;
+  for (int p = 0; p < store.partitions(); ++p) {
+    if (options.partition && *options.partition != p) continue;
+    const absl::StatusOr<uint64_t> offset = FindPlace(store, p, options.from, page);
+    if (!offset.ok()) return offset.status();
+    if (*offset > store.Durable(p)) {
+      return absl::OutOfRangeError("partition " + std::to_string(p) + " never came to offset " +
+                                   std::to_string(*offset));
+    }
+    checkpoints.push_back((*consumer)->checkpoint(p));
+    checkpoints.back().position = *offset;
+  }
+  return (*consumer)->Commit(checkpoints);
+}
+
+}  // namespace
+
+int ShowConsumers(const std::string& directory, const StoreOptions& options) {
+  if (!options.remove.empty()) {
+    const absl::Status removed = StoreConsumer::Remove(directory, options.remove);
+    if (!removed.ok()) return Complain("store", removed);
+    return Print("removed " + options.remove + "\n");
+  }
+  const absl::StatusOr<std::unique_ptr<EventStoreReader>> store = EventStoreReader::Open(directory);
+  if (!store.ok()) return Complain("store", store.status());
+  if (options.partition && *options.partition >= (*store)->partitions()) {
+    return Complain("store",
+                    WrongFlag("partition", "the store has partitions 0 to " +
+                                               std::to_string((*store)->partitions() - 1)));
+  }
+  if (!options.move.empty()) {
+    const absl::Status moved = Move(directory, **store, options);
+    if (!moved.ok()) return Complain("store", moved);
+  }
+  absl::StatusOr<std::vector<ConsumerReport>> reports = ReportAll(directory, **store);
+  if (!reports.ok()) return Complain("store", reports.status());
+  if (!options.move.empty()) {
+    std::erase_if(*reports, [&](const ConsumerReport& each) { return each.name != options.move; });
+  }
+  return Print(options.json ? ListJson(*reports) : ListText(*reports));
+}
+
+int TrimStore(const std::string& directory, const StoreOptions& options) {
+  // A directory that is mistyped is not made.
+  absl::Status there = EventStoreReader::Open(directory).status();
+  if (!there.ok()) return Complain("store", there);
+  const absl::StatusOr<std::unique_ptr<EventStore>> store = EventStore::Open(directory);
+  if (!store.ok()) return Complain("store", store.status());
+  RetentionOptions keep{.unread = !options.ignore_consumers};
+  if (options.keep > Duration{0}) {
+    keep.appended_since = SaturatingAdd(MonotoneClock().Now(), -options.keep);
+  }
+  if (options.keep_bytes > 0) keep.bytes_max = options.keep_bytes;
+  const absl::StatusOr<Trimmed> trimmed = (*store)->Trim(keep);
+  if (!trimmed.ok()) return Complain("store", trimmed.status());
+  for (const std::string& name : trimmed->lost_by) {
+    WriteLine("pleat store: consumer " + name + " had not read all that was removed");
+  }
+  if (absl::Status closed = (*store)->Close(); !closed.ok()) return Complain("store", closed);
+  const uint64_t left = (*store)->state().bytes;
+  if (options.json) {
+    return Print(
+        "{" +
+        MembersText({{"files", trimmed->files}, {"bytes", trimmed->bytes}, {"bytes_left", left}}) +
+        "}\n");
+  }
+  return Print("removed " + Counted(trimmed->files, "file") + " of " + Grouped(trimmed->bytes) +
+               " bytes; " + Grouped(left) + " bytes are left\n");
+}
+
+}  // namespace pleat::cli
