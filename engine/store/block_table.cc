@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <pleat/stored.h>
-
 #include "engine/base/concat.h"
 #include "engine/store/frame.h"
 #include "engine/store/record_code.h"
@@ -16,8 +14,16 @@ namespace {
 constexpr std::string_view kIndexLetters = "IX";
 constexpr std::string_view kEndLetters = "PSEN";
 constexpr size_t kEndBytes = 24;
+constexpr size_t kListBytes = 16;   // of a partition, before its entries
+constexpr size_t kEntryBytes = 36;  // of a section
 // What is read first of a block: its whole head, if there are not very many sections.
 constexpr size_t kFirstBytes = 4096;
+
+// Where the bytes begin that are added.
+char* Grow(std::string& bytes, size_t added) {
+  bytes.resize(bytes.size() + added);
+  return bytes.data() + (bytes.size() - added);
+}
 
 std::string EndOf(const Binding& place, const Binding& end) {
   std::string bytes(kEndBytes, '\0');
@@ -48,47 +54,48 @@ std::span<const SectionPlace> BlockTable::From(size_t partition, uint64_t offset
 }
 
 std::string BlockTable::Index(const Binding& place) const {
-  FieldWriter out;
+  std::string fields;
   for (const std::vector<SectionPlace>& sections : sections_) {
-    out.PutNumber(sections.size());
-    if (sections.empty()) continue;
-    out.PutNumber(sections.front().first_offset);
-    uint64_t at = 0;
-    EngineTime before{};
+    char* to = Grow(fields, kListBytes + sections.size() * kEntryBytes);
+    PutFixed(to, uint64_t{sections.size()});
+    PutFixed(to + 8, sections.empty() ? 0 : sections.front().first_offset);
+    to += kListBytes;
     for (const SectionPlace& section : sections) {
-      out.PutNumber(section.count);
-      out.PutNumber(section.bytes);
-      out.PutNumber(section.at - at);
-      out.PutNumber(detail::ZigZag((section.first - before).count()));
-      out.PutWord(section.checksum);
-      at = section.at + section.bytes;
-      before = section.first;
+      PutFixed(to, section.count);
+      PutFixed(to + 4, section.bytes);
+      PutFixed(to + 12, section.at);
+      PutFixed(to + 20, static_cast<uint64_t>(section.first.time_since_epoch().count()));
+      PutFixed(to + 28, section.checksum);
+      to += kEntryBytes;
     }
   }
-  std::string index = FrameOf(kIndexLetters, out.bytes(), place);
+  std::string index = FrameOf(kIndexLetters, fields, place);
   index += EndOf(place, place.Behind(index.size()));
   return index;
 }
 
-bool BlockTable::GetPartition(FieldReader& in, std::vector<SectionPlace>& sections) {
-  sections.resize(in.Count());
-  uint64_t offset = sections.empty() ? 0 : in.Number();
-  uint64_t at = 0;
-  int64_t before = 0;
+// Takes the list of a partition off the fields.
+bool BlockTable::TakePartition(std::string_view& fields, std::vector<SectionPlace>& sections) {
+  if (fields.size() < kListBytes) return false;
+  const auto size = FixedAt<uint64_t>(fields.data());
+  auto offset = FixedAt<uint64_t>(fields.data() + 8);
+  fields.remove_prefix(kListBytes);
+  if (size > fields.size() / kEntryBytes) return false;
+  sections.resize(size);
+  const char* from = fields.data();
   for (SectionPlace& section : sections) {
     section.first_offset = offset;
-    section.count = static_cast<uint32_t>(in.Number());
-    section.bytes = in.Number();
-    section.at = at + in.Number();
-    before += detail::UnZigZag(in.Number());
-    section.first = Clamp(EngineTime(Duration(before)));
-    before = section.first.time_since_epoch().count();
-    section.checksum = in.Word();
-    if (!in.Expect(section.bytes <= kBlockBodyBytesMax)) return false;
+    section.count = FixedAt<uint32_t>(from);
+    section.bytes = FixedAt<uint64_t>(from + 4);
+    section.at = FixedAt<uint64_t>(from + 12);
+    section.first = EngineTime(Duration(static_cast<int64_t>(FixedAt<uint64_t>(from + 20))));
+    section.checksum = FixedAt<uint64_t>(from + 28);
+    if (section.bytes > kBlockBodyBytesMax || section.first != Clamp(section.first)) return false;
     offset += section.count;
-    at = section.at + section.bytes;
+    from += kEntryBytes;
   }
-  return in.ok();
+  fields.remove_prefix(size * kEntryBytes);
+  return true;
 }
 
 absl::StatusOr<std::optional<BlockTable>> BlockTable::ReadIndex(StorageReader& reader,
@@ -106,14 +113,13 @@ absl::StatusOr<std::optional<BlockTable>> BlockTable::ReadIndex(StorageReader& r
   }
   read = ReadInto(reader, place.place, frame_bytes, bytes);
   if (!read.ok()) return read;
-  const std::optional<std::string_view> fields = FieldsIn(kIndexLetters, bytes, place);
+  std::optional<std::string_view> fields = FieldsIn(kIndexLetters, bytes, place);
   if (!fields) return std::optional<BlockTable>();
-  FieldReader in(*fields);
   BlockTable table(partitions);
   for (std::vector<SectionPlace>& sections : table.sections_) {
-    if (!GetPartition(in, sections)) return std::optional<BlockTable>();
+    if (!TakePartition(*fields, sections)) return std::optional<BlockTable>();
   }
-  if (!in.done()) return std::optional<BlockTable>();
+  if (!fields->empty()) return std::optional<BlockTable>();
   return std::optional<BlockTable>(std::move(table));
 }
 

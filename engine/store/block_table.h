@@ -2,9 +2,9 @@
 // offset by two steps. It is held in memory for the segment under way and for a few others, and is
 // written at the end of a segment that is full, as its *index*:
 //
-//   a frame "IX": for each partition a number, how many sections; of the first its first offset; and
-//   of each records, bytes, its byte less that behind the section before, `appended` of the first
-//   record (signed, less that of the section before), and 8 bytes, the checksum
+//   a frame "IX": for each partition 16 bytes, how many sections and the first offset of the first
+//   one, and for each of its sections 36: records (4), bytes, byte in the file, `appended` of the first
+//   record, checksum. Of fixed size, as who reads one partition after the other reads it again and again
 //   and at the end of the file 24 bytes: "PSEN", 4 bytes 0, 8 the byte at which the frame begins, and
 //   a checksum of those
 //
@@ -57,7 +57,7 @@ class BlockTable {
                                               const Binding& begin, uint64_t end);
 
  private:
-  static bool GetPartition(FieldReader& in, std::vector<SectionPlace>& sections);
+  static bool TakePartition(std::string_view& fields, std::vector<SectionPlace>& sections);
 
   std::vector<std::vector<SectionPlace>> sections_;
 };

@@ -44,11 +44,11 @@ bool WasRemoved(const absl::Status& read, const Segments& segments, int partitio
 absl::Status PageReader::ReadSections(const Segments& segments, int partition, uint64_t from,
                                       StorePage& page) {
   const FoundSections& found = page.parts_->found;
-  std::string& buffer = page.parts_->buffer;
+  StoreBytes& buffer = page.parts_->buffer;
   uint64_t bytes = 0;
   for (const SectionPlace& section : found.sections) bytes += section.bytes;
-  buffer.resize(bytes);
-  char* to = buffer.data();
+  buffer.Clear();
+  char* to = buffer.Reserve(bytes);
   for (const SectionPlace& section : found.sections) {
     const Binding place{segments.identity(), found.segment, section.at};
     absl::StatusOr<std::string_view> wrong =

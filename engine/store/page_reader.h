@@ -11,12 +11,13 @@
 #include <pleat/event_store.h>
 
 #include "engine/store/segments.h"
+#include "engine/store/store_bytes.h"
 
 namespace pleat::inline v0_1 {
 
 struct StorePage::Parts {
   FoundSections found;
-  std::string buffer;  // the sections, one behind the other; records are views of it
+  StoreBytes buffer;  // the sections, one behind the other; records are views of it
   // The page's position is known to be right in this partition; -1: of none.
   int partition = -1;
   uint64_t opening = 0;  // Segments::opening()
