@@ -248,7 +248,8 @@ absl::StatusOr<bool> LogRecovery::NamesACutBehindTheEnd(uint64_t number, File& f
       if (!head.ok()) return head.status();
       if (!*head) continue;
       if ((*head)->durable > log_.end.cut) return true;
-      ++log_.blocks_passed_over;
+      // A kill may leave a part of one.
+      if ((*head)->bytes() <= file.size - (at + i)) ++log_.blocks_passed_over;
       file.has_lost_blocks = true;
     }
     if (bytes.size() < kSearchBytes) break;

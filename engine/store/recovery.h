@@ -48,7 +48,7 @@ struct RecoveredLog {
   std::vector<std::string> useless;  // files
   uint64_t next_number = 1;          // of a segment: no file has it or a higher one
   uint64_t bytes_passed_over = 0;    // behind the end
-  uint64_t blocks_passed_over = 0;   // whole ones there
+  uint64_t blocks_passed_over = 0;   // there, from beginning to end
 };
 
 class LogRecovery {

@@ -281,9 +281,9 @@ struct EventStoreState {
   uint64_t unsynced_bytes = 0;   // taken, and not on the disk for certain
   uint64_t blocks = 0;           // written since Open()
   uint64_t times_held_back = 0;  // records whose `appended` came before the latest
-  // At Open(): what lay behind the end, most often written by half when the power went; and how
-  // many whole blocks were there. After a kill alone there are none of these: otherwise the disk
-  // is damaged.
+  // At Open(): what lay behind the end, such as a part of a block that was just being written; and
+  // how many blocks were there with all their bytes. A power loss may leave some; after a kill
+  // alone there is none, or the disk is damaged.
   uint64_t bytes_passed_over = 0;
   uint64_t blocks_passed_over = 0;
   AppendOutcome answers = AppendOutcome::kAppended;  // what appends are refused with, if they are
