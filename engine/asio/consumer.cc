@@ -9,6 +9,7 @@
 
 namespace pleat::inline v0_1 {
 
+WaitingOperation::~WaitingOperation() = default;
 Waiter::~Waiter() = default;
 
 WaiterHandle::WaiterHandle(std::shared_ptr<WaiterQueue> queue) : queue_(std::move(queue)) {

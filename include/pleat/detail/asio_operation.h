@@ -1,9 +1,9 @@
-// The operations of a Consumer or a Watcher: handlers, their allocators and executors. An
-// implementation detail of asio.h and asio_watcher.h.
+// Operations: handlers, their allocators and executors. An implementation detail of asio.h,
+// asio_watcher.h and asio_store.h.
 //
-// An operation is started by a TakeInitiation, once the completion token has made a handler. The
-// operation is one TakeOperation in the handler's memory. It takes items under the mutex of its
-// queue, and completes by posting itself.
+// An operation is started when the completion token has made a handler. It is one HandlerOperation
+// in the handler's memory, waits in its queue, and completes by posting itself. That of a Consumer
+// or a Watcher does TakeWork: it takes items under the mutex of its queue.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -30,30 +31,32 @@
 
 namespace pleat::inline v0_1 {
 
-// The operation of one handler. `Call` puts up to a number of items into a vector of Call::Item;
-// the handler gets that vector, or with kOne its only element.
-template <class Call, bool kOne, class Handler, class Executor>
-class TakeOperation final : public Waiter {
+// The operation of one handler. `Work` is what the queue sees: a WaitingOperation that has Queue,
+// the type of its queue; Cancel, a function for a cancellation slot; and TakeResult(), a tuple of
+// what the handler is called with behind the error.
+template <class Work, class Handler, class Executor>
+class HandlerOperation final : public Work {
  public:
-  template <class AnyHandler>
-  static WaiterPtr Make(const std::shared_ptr<WaiterQueue>& queue, const Executor& executor,
-                        Call call, size_t max, AnyHandler&& handler) {
+  using Queue = typename Work::Queue;
+  using Pointer = std::unique_ptr<HandlerOperation, DestroyWaiter>;
+
+  template <class AnyHandler, class... Args>
+  static Pointer Make(const std::shared_ptr<Queue>& queue, const Executor& executor,
+                      AnyHandler&& handler, Args&&... args) {
     Allocator allocator = AllocatorOf(handler);
     auto memory = Traits::allocate(allocator, 1);
     try {
-      return WaiterPtr(::new (static_cast<void*>(std::to_address(memory))) TakeOperation(
-          queue, executor, std::move(call), max, std::forward<AnyHandler>(handler)));
+      return Pointer(::new (static_cast<void*>(std::to_address(memory))) HandlerOperation(
+          queue, executor, std::forward<AnyHandler>(handler), std::forward<Args>(args)...));
     } catch (...) {
       Traits::deallocate(allocator, memory, 1);
       throw;
     }
   }
 
-  Took Take(EngineTime now, See see) noexcept override { return call_(max_, now, see, items_); }
-
   void ConnectCancellation() override {
     auto slot = boost::asio::get_associated_cancellation_slot(handler_);
-    if (slot.is_connected()) slot.template emplace<WaiterHandle::CancelWaiter>(queue_, *this);
+    if (slot.is_connected()) slot.template emplace<typename Work::Cancel>(queue_, *this);
   }
 
   // By way of the queue's executor, as Asio's own operations do: the posted handler is work for
@@ -69,32 +72,30 @@ class TakeOperation final : public Waiter {
   void Destroy() noexcept override { Free(AllocatorOf(handler_)); }
 
  private:
-  using Item = typename Call::Item;
   using HandlerExecutor = boost::asio::associated_executor_t<Handler, Executor>;
   using Allocator = typename std::allocator_traits<boost::asio::associated_allocator_t<
-      Handler, boost::asio::recycling_allocator<void>>>::template rebind_alloc<TakeOperation>;
+      Handler, boost::asio::recycling_allocator<void>>>::template rebind_alloc<HandlerOperation>;
   using Traits = std::allocator_traits<Allocator>;
 
   // The function that is posted. Destroyed without having run, it destroys the operation.
   class Invocation {
    public:
-    explicit Invocation(TakeOperation* operation) noexcept : operation_(operation) {}
-    void operator()() { static_cast<TakeOperation*>(operation_.release())->Invoke(); }
+    explicit Invocation(HandlerOperation* operation) noexcept : operation_(operation) {}
+    void operator()() { operation_.release()->Invoke(); }
 
    private:
-    WaiterPtr operation_;
+    Pointer operation_;
   };
 
-  template <class AnyHandler>
-  TakeOperation(const std::shared_ptr<WaiterQueue>& queue, const Executor& executor, Call call,
-                size_t max, AnyHandler&& handler)
-      : queue_(queue),
-        call_(std::move(call)),
-        max_(std::max<size_t>(max, 1)),
+  template <class AnyHandler, class... Args>
+  HandlerOperation(const std::shared_ptr<Queue>& queue, const Executor& executor,
+                   AnyHandler&& handler, Args&&... args)
+      : Work(std::forward<Args>(args)...),
+        queue_(queue),
         handler_(std::forward<AnyHandler>(handler)),
         queue_work_(executor),
         work_(boost::asio::get_associated_executor(handler_, executor)) {}
-  ~TakeOperation() override = default;
+  ~HandlerOperation() override = default;
 
   static Allocator AllocatorOf(const Handler& handler) noexcept {
     return Allocator(
@@ -103,7 +104,7 @@ class TakeOperation final : public Waiter {
 
   void Free(Allocator allocator) noexcept {
     auto memory = std::pointer_traits<typename Traits::pointer>::pointer_to(*this);
-    this->~TakeOperation();
+    this->~HandlerOperation();
     Traits::deallocate(allocator, memory, 1);
   }
 
@@ -114,26 +115,50 @@ class TakeOperation final : public Waiter {
     if (slot.is_connected()) slot.clear();
     Allocator allocator = AllocatorOf(handler_);
     const boost::system::error_code error = error_;
-    std::vector<Item> items = std::move(items_);
+    auto result = this->TakeResult();
     Handler handler = std::move(handler_);
     Free(std::move(allocator));
-    if constexpr (kOne) {
-      std::optional<Item> item;
-      if (!items.empty()) item.emplace(std::move(items.front()));
-      std::move(handler)(error, std::move(item));
-    } else {
-      std::move(handler)(error, std::move(items));
-    }
+    const auto call = [&](auto&... each) { std::move(handler)(error, std::move(each)...); };
+    std::apply(call, result);
   }
 
-  std::shared_ptr<WaiterQueue> queue_;
-  Call call_;
-  const size_t max_;
-  std::vector<Item> items_;
+  std::shared_ptr<Queue> queue_;
   boost::system::error_code error_;
   Handler handler_;
   boost::asio::executor_work_guard<Executor> queue_work_;
   boost::asio::executor_work_guard<HandlerExecutor> work_;
+};
+
+// `Call` puts up to `max` items into a vector of Call::Item; the handler gets that vector, or with
+// kOne its only element.
+template <class Call, bool kOne>
+class TakeWork : public Waiter {
+ public:
+  using Queue = WaiterQueue;
+  using Cancel = WaiterHandle::CancelWaiter;
+
+  Took Take(EngineTime now, See see) noexcept override { return call_(max_, now, see, items_); }
+
+ protected:
+  TakeWork(Call call, size_t max) : call_(std::move(call)), max_(std::max<size_t>(max, 1)) {}
+  ~TakeWork() override = default;
+
+  auto TakeResult() {
+    if constexpr (kOne) {
+      std::optional<Item> item;
+      if (!items_.empty()) item.emplace(std::move(items_.front()));
+      return std::make_tuple(std::move(item));
+    } else {
+      return std::make_tuple(std::move(items_));
+    }
+  }
+
+ private:
+  using Item = typename Call::Item;
+
+  Call call_;
+  const size_t max_;
+  std::vector<Item> items_;
 };
 
 // Takes emissions by `take(max, now)`. Late are those that time closed, at their first delivery.
@@ -166,9 +191,9 @@ struct TakeInitiation {
 
   template <class Handler>
   void operator()(Handler&& handler, Call call, size_t max) const {
-    using Operation = TakeOperation<Call, kOne, std::decay_t<Handler>, Executor>;
-    WaiterHandle::Start(*queue, Operation::Make(queue, executor, std::move(call), max,
-                                                std::forward<Handler>(handler)));
+    using Operation = HandlerOperation<TakeWork<Call, kOne>, std::decay_t<Handler>, Executor>;
+    WaiterHandle::Start(*queue, Operation::Make(queue, executor, std::forward<Handler>(handler),
+                                                std::move(call), max));
   }
 
   std::shared_ptr<WaiterQueue> queue;

@@ -1,5 +1,6 @@
-// Waiter and WaiterHandle: the parts of a Consumer and of a Watcher that do not depend on types. An
-// implementation detail of asio.h and asio_watcher.h.
+// WaitingOperation: what every operation has that waits. Waiter and WaiterHandle: the parts of a
+// Consumer and of a Watcher that do not depend on types. An implementation detail of asio.h,
+// asio_watcher.h and asio_store.h.
 #pragma once
 
 #include <cstddef>
@@ -29,36 +30,45 @@ struct Took {
   bool more = false;                     // nothing was taken, and a second look is worth while
 };
 
-// An operation that was started, as its queue sees it: the operation takes items when there are
-// any, and is then completed. Ownership: owns itself; Complete() or Destroy() is its end.
-class PLEAT_EXPORT Waiter : public boost::intrusive::list_base_hook<> {
+// An operation that was started, as its queue sees it. Ownership: owns itself; Complete() or
+// Destroy() is its end.
+class PLEAT_EXPORT WaitingOperation {
  public:
-  // Told of each item that time brought about and that was taken for the first time: the instant.
-  using See = absl::FunctionRef<void(EngineTime due)>;
-
-  Waiter(const Waiter&) = delete;
-  Waiter& operator=(const Waiter&) = delete;
-
-  // Takes the items that there are `now`.
-  virtual Took Take(EngineTime now, See see) noexcept = 0;
+  WaitingOperation(const WaitingOperation&) = delete;
+  WaitingOperation& operator=(const WaitingOperation&) = delete;
 
   // Connects the handler's cancellation slot, if it has one, to the queue.
   virtual void ConnectCancellation() = 0;
 
-  // Posts the handler with the items that were taken.
+  // Posts the handler, with what the operation has come to.
   virtual void Complete(boost::system::error_code error) noexcept = 0;
 
   // Frees the operation and its handler, which is not called.
   virtual void Destroy() noexcept = 0;
 
  protected:
-  Waiter() = default;
-  virtual ~Waiter();
+  WaitingOperation() = default;
+  virtual ~WaitingOperation();
 };
 
 struct DestroyWaiter {
-  void operator()(Waiter* waiter) const noexcept { waiter->Destroy(); }
+  void operator()(WaitingOperation* waiter) const noexcept { waiter->Destroy(); }
 };
+
+// An operation that takes items when there are any, and is then completed.
+class PLEAT_EXPORT Waiter : public WaitingOperation, public boost::intrusive::list_base_hook<> {
+ public:
+  // Told of each item that time brought about and that was taken for the first time: the instant.
+  using See = absl::FunctionRef<void(EngineTime due)>;
+
+  // Takes the items that there are `now`.
+  virtual Took Take(EngineTime now, See see) noexcept = 0;
+
+ protected:
+  Waiter() = default;
+  ~Waiter() override;
+};
+
 using WaiterPtr = std::unique_ptr<Waiter, DestroyWaiter>;
 
 // Owns the queue of the operations of one consumer or watcher, and ends it.
