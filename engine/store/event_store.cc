@@ -33,6 +33,7 @@ class EventStoreCore {
 
   // Without that of notes, which is the last one.
   int partitions() const noexcept { return static_cast<int>(partitions_.size()) - 1; }
+  StoreDurability durability() const noexcept { return options_.durability; }
   // REQUIRES: there is a partition of that number, as for all that have one.
   const StorePartition& partition(int number) const noexcept {
     PLEAT_CHECK(0 <= number && number < partitions());
@@ -410,6 +411,7 @@ absl::StatusOr<std::unique_ptr<EventStore>> EventStore::Open(std::string_view di
 }
 
 int EventStore::partitions() const noexcept { return core_->partitions(); }
+StoreDurability EventStore::durability() const noexcept { return core_->durability(); }
 
 AppendAnswer EventStore::Append(const StoreRecord& record, EngineTime appended,
                                 const AppendWhere& to) noexcept {

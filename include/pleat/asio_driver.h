@@ -1,5 +1,5 @@
-// Driver: moves an engine's time by a clock. AsioError: how the operations of a Consumer (asio.h)
-// or a Watcher (asio_watcher.h) fail.
+// Driver: moves an engine's time by a clock. AsioError: how the operations of a Consumer (asio.h),
+// a Watcher (asio_watcher.h) or a StoreDriver (asio_store.h) fail.
 //
 //   pleat::Driver driver(io, *engine);        // runs wherever `io` is run
 //   folder.Fold(key, event, driver.now());    // stamps come from the same clock

@@ -29,6 +29,8 @@
 // the loss: at most `unsynced_bytes_max` are not on the disk. In kProcess files that are full are
 // synced beside the work, and there is no bound.
 //
+// On Boost.Asio a StoreDriver (asio_store.h) commits, and awaits that a record is durable.
+//
 // Whatever is lost, what is left is a prefix: each partition has its first records without a gap,
 // and a block is there whole or not at all, so a batch of up to 256 records is, too. Of two calls
 // of one thread, also to different partitions, the later one is never kept without the earlier one.
@@ -317,6 +319,7 @@ class PLEAT_EXPORT EventStore {
   EventStore& operator=(const EventStore&) = delete;
 
   int partitions() const noexcept;
+  StoreDurability durability() const noexcept;
 
   // Appends one record. The caller may reuse its bytes on return.
   // Complexity: O(bytes); a partition's lock. The call that fills a block writes it. In a store

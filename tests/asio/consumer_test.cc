@@ -238,25 +238,6 @@ TEST_F(OneConsumer, TheSlotIsFreeWhenTheHandlerRuns) {
   EXPECT_FALSE(connected);
 }
 
-// Counts, and tells what is held now.
-class CountingResource : public std::pmr::memory_resource {
- public:
-  int allocations = 0;
-  int held = 0;
-
- private:
-  void* do_allocate(size_t bytes, size_t align) override {
-    ++allocations;
-    ++held;
-    return std::pmr::new_delete_resource()->allocate(bytes, align);
-  }
-  void do_deallocate(void* p, size_t bytes, size_t align) override {
-    --held;
-    std::pmr::new_delete_resource()->deallocate(p, bytes, align);
-  }
-  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
-};
-
 TEST_F(OneConsumer, AllocatesAnOperationByItsHandlersAllocatorAndFreesItBeforeTheHandlerRuns) {
   CountingResource memory;
   int held_in_handler = -1;

@@ -23,6 +23,7 @@
 #include <pleat/live_set.h>
 
 #include "tests/asio/fixtures.h"
+#include "tests/asio/store_fixtures.h"
 
 namespace pleat {
 namespace {
@@ -246,6 +247,63 @@ TEST(Coroutine, AnOrderlyEndHandsOutAllThatWasOpen) {
   service.driver->Stop();
   service.Poll();
   EXPECT_EQ(end, AsioError::kClosed);
+}
+
+// As asio_store.h shows. All that append in one turn of the event loop share a commit.
+TEST(Coroutine, AnswersWhenARecordIsDurable) {
+  Keeper keeper;
+  int answered = 0;
+  const auto serve = [&](int partition) -> asio::awaitable<void> {
+    for (int i = 0; i < 3; ++i) {
+      const AppendPlace place = keeper.Append(partition);
+      co_await keeper.Wait(place, asio::use_awaitable);
+      EXPECT_GT(keeper.store->Durable(place.partition), place.offset);
+      ++answered;
+    }
+  };
+  for (int i = 0; i < 40; ++i) asio::co_spawn(*keeper.io, serve(i % 4), asio::detached);
+  keeper.Poll();
+  for (int commit = 1; commit <= 3; ++commit) {
+    EXPECT_EQ(keeper.PollDisk(), 1u);
+    EXPECT_EQ(answered, 40 * commit);
+  }
+  EXPECT_EQ(keeper.PollDisk(), 0u);
+}
+
+// A caller that cannot wait until the disk works again.
+TEST(Coroutine, WaitsForADurableRecordOrATimerWhicheverIsFirst) {
+  Keeper keeper;
+  std::vector<std::string> said;
+  const auto serve = [&](bool timer_is_first) -> asio::awaitable<void> {
+    asio::steady_timer timer(*keeper.io, asio::steady_timer::time_point::max());
+    if (timer_is_first) asio::post(*keeper.io, [&] { timer.cancel(); });
+    const auto wait = asio::as_tuple(asio::use_awaitable);
+    const AppendPlace place = keeper.Append();
+    auto first = co_await (keeper.Wait(place, asio::use_awaitable) || timer.async_wait(wait));
+    said.push_back(first.index() == 0 ? "durable" : "timer");
+  };
+  asio::co_spawn(*keeper.io, serve(true), asio::detached);
+  keeper.Poll();
+  EXPECT_THAT(said, ElementsAre("timer"));
+  EXPECT_EQ(keeper.driver->stats().cancelled, 1u);
+  asio::co_spawn(*keeper.io, serve(false), asio::detached);
+  keeper.Poll();
+  keeper.PollDisk();
+  EXPECT_THAT(said, ElementsAre("timer", "durable"));
+}
+
+TEST(Coroutine, OneThatWaitsForTheDiskIsDestroyedWithItsContext) {
+  Keeper keeper;
+  const auto alive = std::make_shared<int>();
+  const auto serve = [](Keeper* k, std::shared_ptr<int>) -> asio::awaitable<void> {
+    co_await k->Wait(k->Append(), asio::use_awaitable);
+    ADD_FAILURE() << "went on";
+  };
+  asio::co_spawn(*keeper.io, serve(&keeper, alive), asio::detached);
+  keeper.Poll();
+  EXPECT_EQ(alive.use_count(), 2);
+  keeper.io.reset();
+  EXPECT_EQ(alive.use_count(), 1);
 }
 
 }  // namespace

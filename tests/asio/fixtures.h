@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <memory_resource>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -104,6 +105,25 @@ struct Service {
   std::unique_ptr<Engine> engine;
   Sums sums;
   std::unique_ptr<Driver> driver;
+};
+
+// Counts, and tells what is held now.
+class CountingResource : public std::pmr::memory_resource {
+ public:
+  int allocations = 0;
+  int held = 0;
+
+ private:
+  void* do_allocate(size_t bytes, size_t align) override {
+    ++allocations;
+    ++held;
+    return std::pmr::new_delete_resource()->allocate(bytes, align);
+  }
+  void do_deallocate(void* p, size_t bytes, size_t align) override {
+    --held;
+    std::pmr::new_delete_resource()->deallocate(p, bytes, align);
+  }
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
 };
 
 // What a handler was called with.

@@ -1,5 +1,5 @@
-// WatchedStorage: a Storage before another one, which counts what is open at once, and fails as long
-// as it is told to, also beside threads that use it.
+// WatchedStorage: a Storage before another one, which counts what is open at once and the syncs of
+// files, and fails as long as it is told to, also beside threads that use it.
 #pragma once
 
 #include <atomic>
@@ -45,6 +45,11 @@ class WatchedStorage final : public Storage {
     act_ = std::move(act);
     acts_ = true;
   }
+  // How often a file was to be synced, also in vain.
+  int syncs() const { return syncs_; }
+  // `call` is made within each of them from now on, before the disk does its work. Not beside threads
+  // that use this.
+  void AtSync(std::function<void()> call) { at_sync_ = std::move(call); }
 
  private:
   // Counts a file that is open.
@@ -60,6 +65,10 @@ class WatchedStorage final : public Storage {
     Opened& operator=(const Opened&) = delete;
 
     absl::Status Check(Trouble trouble) const { return owner_.Check(trouble); }
+    void NoteSync() const {
+      ++owner_.syncs_;
+      if (owner_.at_sync_) owner_.at_sync_();
+    }
 
    private:
     WatchedStorage& owner_;
@@ -75,6 +84,7 @@ class WatchedStorage final : public Storage {
       return failed_.ok() ? under_->Append(bytes) : failed_;
     }
     absl::Status Sync() override {
+      opened_.NoteSync();
       if (failed_.ok()) failed_ = opened_.Check(Trouble::kSync);
       return failed_.ok() ? under_->Sync() : failed_;
     }
@@ -152,6 +162,8 @@ class WatchedStorage final : public Storage {
   std::atomic<bool> acts_ = false;
   std::atomic<int> open_ = 0;
   std::atomic<int> open_most_ = 0;
+  std::atomic<int> syncs_ = 0;
+  std::function<void()> at_sync_;
 };
 
 }  // namespace pleat::inline v0_1
