@@ -9,10 +9,12 @@
 #include <vector>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <pleat/analysis.h>
 #include <pleat/asio.h>
 #include <pleat/asio_driver.h>
+#include <pleat/asio_store.h>
 #include <pleat/asio_watcher.h>
 #include <pleat/drain.h>
 #include <pleat/engine.h>
@@ -64,6 +66,15 @@ std::vector<pleat::KeyedEvent<int64_t>> EventsOf(const pleat::StorePage& page);
 extern pleat::Folder<int64_t, Total> totals;
 extern std::unique_ptr<pleat::StateDirectory> directory;
 extern int partition;
+struct Request {
+  pleat::StoreRecord record;
+  pleat::AppendAnswer placed;
+};
+struct Requests {
+  bool TakeAll(std::vector<Request>& into);
+};
+extern Requests requests;
+void WaitABit(const absl::Status& why);
 
 // clang-format off
 #define PLEAT_EXAMPLE_PARAMETERS                                      \
