@@ -9,6 +9,7 @@
 
 #include "engine/base/concat.h"
 #include "engine/store/frame.h"
+#include "engine/store/open_store.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -18,8 +19,6 @@ constexpr uint64_t kCheckpointFormat = 1;
 // Of a partition: a number, a mark and metadata.
 constexpr uint64_t kCheckpointBytesMax =
     kFrameBytes + 64 + uint64_t{kStorePartitionsMax} * (32 + kCheckpointMetadataBytesMax);
-
-Storage& StorageOr(Storage* storage) { return storage != nullptr ? *storage : PosixStorage(); }
 
 absl::Status Impossible(const StorageDirectory& directory) {
   return StoreDamage(directory.path(), kCheckpointFile, 0,

@@ -122,8 +122,6 @@ absl::Status CheckAsked(const std::string& path, const StoreManifest& manifest,
   return absl::OkStatus();
 }
 
-Storage& StorageOr(Storage* storage) { return storage != nullptr ? *storage : PosixStorage(); }
-
 }  // namespace
 
 absl::StatusOr<OpenedStore> OpenStoreToRead(std::string_view path, Storage* storage) {

@@ -14,6 +14,11 @@
 
 namespace pleat::inline v0_1 {
 
+// The one that was given, or the files of the system.
+inline Storage& StorageOr(Storage* storage) {
+  return storage != nullptr ? *storage : PosixStorage();
+}
+
 struct OpenedStore {
   std::unique_ptr<StorageDirectory> directory;
   StoreManifest manifest;
