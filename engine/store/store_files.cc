@@ -78,7 +78,8 @@ absl::StatusOr<StoreManifest> StoreManifest::Read(std::string_view directory,
   manifest.durable.segment = in.Number();
   manifest.durable.end = in.Number();
   if (!in.done() || format == 0 || partitions == 0 || partitions > kStorePartitionsMax ||
-      life > UINT32_MAX) {
+      life > UINT32_MAX || manifest.first_segment == 0 ||
+      (manifest.first_segment > 1 && manifest.first_segment > manifest.durable.segment)) {
     return StoreDamage(directory, kStoreManifest, 0, "it says something impossible");
   }
   if (hash_version != kPartitionHashVersion) {
@@ -169,7 +170,9 @@ absl::StatusOr<std::optional<StoreEnd>> StoreEnd::Read(StorageDirectory& directo
   end.cut.end = in.Word();
   end.first_segment = in.Word();
   end.machine_run = in.Word();
-  if (!in.done()) return std::optional<StoreEnd>();
+  if (!in.done() || (end.cut.segment != 0 && end.first_segment > end.cut.segment)) {
+    return std::optional<StoreEnd>();
+  }
   return std::optional<StoreEnd>(end);
 }
 
