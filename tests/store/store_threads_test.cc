@@ -383,6 +383,7 @@ TEST_P(StoreThreads, OneTrimsWhileOthersTakeNotesAndOneReads) {
   }
   for (std::thread* each_thread : {&first, &second, &reader}) each_thread->join();
   EXPECT_GT(files, 0u);
+  ASSERT_TRUE(store->Commit().ok());
   const absl::StatusOr<std::vector<StoredNote>> notes = store->Notes();
   ASSERT_TRUE(notes.ok()) << notes.status();
   ASSERT_EQ(notes->size(), 2u);
