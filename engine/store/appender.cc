@@ -59,13 +59,13 @@ void Appender::AddNote(const StoreNote& note, EngineTime appended) {
   AddNoteLocked(partition, note, appended);
 }
 
-bool Appender::AddNotes(std::span<const StoredNote> notes, uint64_t expected) {
+bool Appender::AddNotes(const StoreNotes& notes, uint64_t expected) {
   const Gate::Pass pass(gate_);
   StorePartition& partition = partitions_.back();
   LockGuard guard(partition.lock());
   if (!taking_ || partition.next() != expected) return false;
-  for (const StoredNote& note : notes) {
-    AddNoteLocked(partition, {.name = note.name, .value = note.value}, note.appended);
+  for (const auto& [name, value] : notes) {
+    AddNoteLocked(partition, {.name = name, .value = value}, partition.latest());
   }
   return true;
 }

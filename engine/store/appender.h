@@ -42,7 +42,7 @@ class Appender {
                        AppendPlace& first) noexcept;
 
   // Takes notes again, if the next one gets that offset. False: it does not, and nothing was taken.
-  bool AddNotes(std::span<const StoredNote> notes, uint64_t expected);
+  bool AddNotes(const StoreNotes& notes, uint64_t expected);
 
   // Of the records under way.
   uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }

@@ -53,7 +53,7 @@ class EventStoreCore {
     partition(number);
     return segments_.First(static_cast<size_t>(number));
   }
-  absl::StatusOr<std::vector<NoteAt>> Notes() const;
+  absl::StatusOr<NotesAt> Notes() const;
   EventStoreState state() const;
 
  private:
@@ -362,16 +362,16 @@ absl::Status EventStoreCore::KeepNotes(uint64_t offset) {
     if (offset <= segments_.First(number)) return absl::OkStatus();
     if (absl::Status synced = Sync(); !synced.ok()) return synced;
     const uint64_t end = partitions_.back().durable();
-    absl::StatusOr<std::vector<NoteAt>> notes = Notes();
+    absl::StatusOr<NotesAt> notes = Notes();
     if (!notes.ok()) return notes.status();
-    std::erase_if(*notes, [offset](const NoteAt& note) { return note.offset >= offset; });
+    std::erase_if(*notes, [offset](const auto& note) { return note.second.offset >= offset; });
     if (notes->empty()) return absl::OkStatus();
-    if (appender_.AddNotes(NotesOf(*std::move(notes)), end)) return Sync();
+    if (appender_.AddNotes(WithoutOffsets(*std::move(notes)), end)) return Sync();
   }
   return absl::UnavailableError("notes are taken all the time: trim the store again");
 }
 
-absl::StatusOr<std::vector<NoteAt>> EventStoreCore::Notes() const {
+absl::StatusOr<NotesAt> EventStoreCore::Notes() const {
   const StorePartition& end = partitions_.back();
   const auto number = static_cast<size_t>(partitions());
   return PageReader::LatestNotes(segments_.First(number), [&](uint64_t from, StorePage& page) {
@@ -443,10 +443,10 @@ absl::StatusOr<ReadOutcome> EventStore::Read(int partition, const StorePosition&
   return core_->Read(partition, from, bytes, page);
 }
 
-absl::StatusOr<std::vector<StoredNote>> EventStore::Notes() const {
-  absl::StatusOr<std::vector<NoteAt>> notes = core_->Notes();
+absl::StatusOr<StoreNotes> EventStore::Notes() const {
+  absl::StatusOr<NotesAt> notes = core_->Notes();
   if (!notes.ok()) return notes.status();
-  return NotesOf(*std::move(notes));
+  return WithoutOffsets(*std::move(notes));
 }
 
 EventStoreState EventStore::state() const { return core_->state(); }

@@ -59,14 +59,14 @@ absl::StatusOr<ReadOutcome> EventStoreReader::Read(int partition, const StorePos
   return ReadView(*view_, static_cast<size_t>(partition), from, bytes, page);
 }
 
-absl::StatusOr<std::vector<StoredNote>> EventStoreReader::Notes() const {
+absl::StatusOr<StoreNotes> EventStoreReader::Notes() const {
   const size_t partition = view_->partitions();
-  absl::StatusOr<std::vector<NoteAt>> notes = PageReader::LatestNotes(
+  absl::StatusOr<NotesAt> notes = PageReader::LatestNotes(
       view_->segments().First(partition), [&](uint64_t from, StorePage& page) {
         return ReadView(*view_, partition, from, kNotesPageBytes, page);
       });
   if (!notes.ok()) return notes.status();
-  return NotesOf(*std::move(notes));
+  return WithoutOffsets(*std::move(notes));
 }
 
 }  // namespace pleat::inline v0_1

@@ -1,6 +1,5 @@
 #include "engine/store/page_reader.h"
 
-#include <map>
 #include <utility>
 
 #include "engine/base/check.h"
@@ -127,31 +126,22 @@ absl::StatusOr<ReadOutcome> PageReader::Fill(const Segments& segments, int parti
   return from.offset <= next ? Nothing(ReadOutcome::kEnd, from, page) : lost();
 }
 
-absl::StatusOr<std::vector<NoteAt>> PageReader::LatestNotes(uint64_t first, FillFrom fill) {
-  std::map<std::string, NoteAt, std::less<>> latest;
+absl::StatusOr<NotesAt> PageReader::LatestNotes(uint64_t first, FillFrom fill) {
+  NotesAt latest;
   StorePage page;
   for (uint64_t next = first;; next = page.next()) {
     const absl::StatusOr<ReadOutcome> read = fill(next, page);
     if (!read.ok()) return read.status();
-    if (*read != ReadOutcome::kRecords) break;
-    for (const StoredRecord& record : page.records()) {
-      NoteAt& note = latest.try_emplace(std::string(record.key)).first->second;
-      note.note.value = record.payload;
-      note.note.appended = record.appended;
-      note.offset = record.offset;
+    if (*read != ReadOutcome::kRecords) return latest;
+    for (const StoredRecord& note : page.records()) {
+      latest[std::string(note.key)] = {std::string(note.payload), note.offset};
     }
   }
-  std::vector<NoteAt> notes;
-  for (auto& [name, note] : latest) {
-    note.note.name = name;
-    notes.push_back(std::move(note));
-  }
-  return notes;
 }
 
-std::vector<StoredNote> NotesOf(std::vector<NoteAt> notes) {
-  std::vector<StoredNote> plain;
-  for (NoteAt& each : notes) plain.push_back(std::move(each.note));
+StoreNotes WithoutOffsets(NotesAt notes) {
+  StoreNotes plain;
+  for (auto& [name, note] : notes) plain.emplace(name, std::move(note.value));
   return plain;
 }
 

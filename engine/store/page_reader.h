@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,11 +25,11 @@ struct StorePage::Parts {
 };
 
 struct NoteAt {
-  StoredNote note;
+  std::string value;
   uint64_t offset = 0;
 };
-// Without their offsets.
-std::vector<StoredNote> NotesOf(std::vector<NoteAt> notes);
+using NotesAt = std::map<std::string, NoteAt>;  // by name
+StoreNotes WithoutOffsets(NotesAt notes);
 
 // Of a page of notes.
 inline constexpr size_t kNotesPageBytes = size_t{1} << 20;
@@ -43,7 +44,7 @@ class PageReader {
 
   // The latest note of each name, of the pages that `fill` reads, which begin at `first`.
   using FillFrom = absl::FunctionRef<absl::StatusOr<ReadOutcome>(uint64_t from, StorePage& page)>;
-  static absl::StatusOr<std::vector<NoteAt>> LatestNotes(uint64_t first, FillFrom fill);
+  static absl::StatusOr<NotesAt> LatestNotes(uint64_t first, FillFrom fill);
 
  private:
   static absl::StatusOr<bool> IsThere(const Segments& segments, int partition,

@@ -62,6 +62,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -149,18 +150,12 @@ struct StoreNote {
   std::string_view value;
 };
 
+// Values by name.
+using StoreNotes = std::map<std::string, std::string>;
+
 // A note's name has 1 byte to so many, and its value 0 to so many.
 inline constexpr size_t kNoteNameBytesMax = 255;
 inline constexpr size_t kNoteValueBytesMax = size_t{64} << 10;
-
-// A note as it is read.
-struct StoredNote {
-  std::string name;
-  std::string value;
-  EngineTime appended{};  // of the call; never before that of an earlier note
-
-  friend bool operator==(const StoredNote&, const StoredNote&) = default;
-};
 
 // These values are stored by programs; never renumber.
 enum class AppendOutcome : uint8_t {
@@ -370,10 +365,10 @@ class PLEAT_EXPORT EventStore {
   absl::StatusOr<ReadOutcome> Read(int partition, const StorePosition& from, size_t bytes,
                                    StorePage& page) const;
 
-  // The latest durable note of each name, in the order of names. The records that one was appended
-  // with are durable, too. Complexity: it reads every note that was ever taken, so call it at a
-  // start. Errors: those of Read().
-  absl::StatusOr<std::vector<StoredNote>> Notes() const;
+  // The latest durable value of each name. The records that a note was appended with are durable,
+  // too. Complexity: it reads every note that is there, so call it at a start; Trim() takes those
+  // that are not the latest along with their files. Errors: those of Read().
+  absl::StatusOr<StoreNotes> Notes() const;
 
   EventStoreState state() const;
 

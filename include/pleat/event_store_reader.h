@@ -74,7 +74,7 @@ class PLEAT_EXPORT EventStoreReader {
   uint64_t Durable(int partition) const noexcept;
   absl::StatusOr<ReadOutcome> Read(int partition, const StorePosition& from, size_t bytes,
                                    StorePage& page) const;
-  absl::StatusOr<std::vector<StoredNote>> Notes() const;
+  absl::StatusOr<StoreNotes> Notes() const;
 
  private:
   explicit EventStoreReader(std::unique_ptr<StoreView> view);

@@ -12,7 +12,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -87,8 +86,8 @@ std::string ContentsOf(FaultyStorage& storage) {
       }
     }
   }
-  const std::vector<StoredNote> notes = *store->Notes();
-  for (const StoredNote& note : notes) text += note.name + " = " + note.value + "\n";
+  const StoreNotes notes = *store->Notes();
+  for (const auto& [name, value] : notes) text += name + " = " + value + "\n";
   const Checkpoint mail = (*StoreConsumer::Look(kStorePath, "mail", &storage))[1];
   return text + "mail at " + std::to_string(mail.position.offset) + ", mark " +
          std::to_string(mail.position.mark) + ", " + mail.metadata + "\n";

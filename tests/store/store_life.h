@@ -35,8 +35,6 @@ inline std::ostream& operator<<(std::ostream& out, const ModelRecord& record) {
 // In place of a record that was removed.
 inline const ModelRecord kRemoved = {.key = "removed"};
 
-using ModelNotes = std::map<std::string, std::string>;
-
 // Of each partition its records, and the offsets at which a block may have ended; where the
 // records may begin; and the notes that
 // were taken, in their order, each with where the partitions stood behind its records.
@@ -68,8 +66,8 @@ struct StoreModel {
     std::erase_if(noted, [&](const Noted& each) { return !IsNotBefore(cut, each.behind); });
   }
   // Those whose records are all before the cut: each has some.
-  ModelNotes NotesAt(const Cut& cut) const {
-    ModelNotes notes;
+  StoreNotes NotesAt(const Cut& cut) const {
+    StoreNotes notes;
     for (const Noted& each : noted) {
       if (IsNotBefore(cut, each.behind)) notes[each.name] = each.value;
     }
@@ -139,13 +137,10 @@ inline absl::StatusOr<std::map<int, std::vector<ModelRecord>>> ReadAll(const Eve
 
 // Of an EventStore or an EventStoreReader.
 template <class Store>
-ModelNotes NotesOf(const Store& store) {
-  const absl::StatusOr<std::vector<StoredNote>> found = store.Notes();
+StoreNotes NotesOf(const Store& store) {
+  const absl::StatusOr<StoreNotes> found = store.Notes();
   EXPECT_TRUE(found.ok()) << found.status();
-  ModelNotes notes;
-  if (!found.ok()) return notes;
-  for (const StoredNote& note : *found) notes[note.name] = note.value;
-  return notes;
+  return found.ok() ? *found : StoreNotes();
 }
 
 class StoreLife {

@@ -178,9 +178,9 @@ TEST_F(StoreRetention, KeepsTheLatestNotes) {
   Append(3);
   note("a", "new");
   Append(2);
-  const auto values = [](const std::vector<StoredNote>& notes) {
+  const auto values = [](const StoreNotes& notes) {
     std::string all;
-    for (const StoredNote& each : notes) all += each.name + "=" + each.value + " ";
+    for (const auto& [name, value] : notes) all += name + "=" + value + " ";
     return all;
   };
   ASSERT_EQ(store_->Trim(kAllRead)->files, 4u);
@@ -209,9 +209,7 @@ TEST_F(StoreRetention, KeepsANoteThatComesMeanwhile) {
   watched.AtNextRead([&] { EXPECT_EQ(note("new"), AppendOutcome::kAppended); });
   ASSERT_GT(store_->Trim(kAllRead)->files, 0u);
   ASSERT_TRUE(store_->Commit().ok());
-  const std::vector<StoredNote> notes = *store_->Notes();
-  ASSERT_EQ(notes.size(), 1u);
-  EXPECT_EQ(notes[0].value, "new");
+  EXPECT_EQ(*store_->Notes(), (StoreNotes{{"a", "new"}}));
   store_.reset();  // before its storage
 }
 

@@ -235,7 +235,7 @@ absl::StatusOr<uint64_t> CheckAll(const EventStoreReader& store, std::vector<std
       }
     }
   }
-  const absl::StatusOr<std::vector<StoredNote>> notes = store.Notes();
+  const absl::StatusOr<StoreNotes> notes = store.Notes();
   if (absl::IsDataLoss(notes.status())) {
     damage.emplace_back(notes.status().message());
   } else if (!notes.ok()) {
