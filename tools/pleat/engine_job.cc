@@ -197,10 +197,10 @@ absl::Status EngineJob::OutputsOpened() {
 
 absl::Status EngineJob::CheckInputs() {
   if (run_state_ == nullptr) return absl::OkStatus();
-  absl::Status checked = run_state_->Check(
+  absl::Status checked = run_state_->inputs().Check(
       options_.inputs,
       [this](const std::string& path, UnfinishedEnd end) { return OpenToLook(path, end); });
-  if (const std::string copies = run_state_->CopiesText(); !copies.empty()) {
+  if (const std::string copies = run_state_->inputs().CopiesText(); !copies.empty()) {
     Say("left out of this run, as copies of other FILEs: " + copies);
   }
   return checked;
@@ -208,11 +208,11 @@ absl::Status EngineJob::CheckInputs() {
 
 absl::StatusOr<InputStart> EngineJob::BeginInput(const std::string& path) {
   if (run_state_ == nullptr) return InputStart{};
-  return run_state_->Begin(path);
+  return run_state_->inputs().Begin(path);
 }
 
 absl::Status EngineJob::CheckOpened(const struct stat& info) {
-  return run_state_ == nullptr ? absl::OkStatus() : run_state_->CheckOpened(info);
+  return run_state_ == nullptr ? absl::OkStatus() : run_state_->inputs().CheckOpened(info);
 }
 
 void EngineJob::Took(const LineBlock& block, uint64_t lines) {
@@ -225,7 +225,7 @@ void EngineJob::BetweenLines() {
 }
 
 void EngineJob::EndInput(bool unfinished) {
-  if (run_state_ != nullptr) run_state_->End(unfinished);
+  if (run_state_ != nullptr) run_state_->inputs().End(unfinished);
 }
 
 std::array<std::pair<std::string, OutputFile*>, 3> EngineJob::KeptOutputs() {

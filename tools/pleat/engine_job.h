@@ -113,7 +113,9 @@ class EngineJob : public LineJob {
   absl::StatusOr<InputStart> BeginInput(const std::string& path) override;
   absl::Status CheckOpened(const struct stat& info) override;
   bool KeepsWhatWasRead() const override { return run_state_ != nullptr; }
-  absl::Status ReadPast(LineReader& reader) override { return run_state_->ReadPast(reader); }
+  absl::Status ReadPast(LineReader& reader) override {
+    return run_state_->inputs().ReadPast(reader);
+  }
   void Took(const LineBlock& block, uint64_t lines) override;
   void BetweenLines() override;
   void EndInput(bool unfinished) override;

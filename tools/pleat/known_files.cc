@@ -144,19 +144,25 @@ absl::Status KnownFiles::Add(const std::string& path) {
   const absl::StatusOr<std::optional<FileStamp>> stamp = StampOf(path);
   if (!stamp.ok()) return stamp.status();
   if (*stamp && path == "-" && lseek(STDIN_FILENO, 0, SEEK_CUR) > 0) {
-    return WrongFlag("state",
-                     "keeps how far a file was read, and standard input is one that does not stand "
-                     "at its beginning; give the file itself, or its rest through a pipe");
+    return Refused(
+        "keeps how far a file was read, and standard input is one that does not stand at its "
+        "beginning; give the file itself, or its rest through a pipe");
   }
   if (*stamp) {
     for (const KnownFile& other : files_) {
       if (!other.stamp || !other.stamp->IsSameFile(**stamp)) continue;
-      return WrongFlag("state", "reads each file once, and " + Printable(InputName(path)) +
-                                    " is the same as " + Printable(InputName(other.path)));
+      return Refused("reads each file once, and " + Printable(InputName(path)) +
+                     " is the same as " + Printable(InputName(other.path)));
     }
   }
   files_.push_back({.path = path, .name = WholeName(path), .stamp = *stamp});
   return absl::OkStatus();
+}
+
+absl::Status KnownFiles::Refused(std::string_view why) const {
+  std::string text = keeper_ + ": ";
+  text += why;
+  return absl::InvalidArgumentError(text);
 }
 
 absl::Status KnownFiles::Compare(size_t file, Open open) {
@@ -421,7 +427,7 @@ absl::Status KnownFiles::Changed(size_t file, std::string_view what,
                                  std::string_view remedy) const {
   std::string text = Printable(InputName(files_[file].path)) + ": ";
   text += what;
-  text += " since it was read into --state " + Printable(directory_) + "; ";
+  text += " since it was read into " + keeper_ + " " + Printable(directory_) + "; ";
   text += remedy;
   return absl::FailedPreconditionError(text);
 }

@@ -70,9 +70,10 @@ class KnownFiles {
   using Open =
       absl::FunctionRef<absl::StatusOr<LineReader>(const std::string& path, UnfinishedEnd end)>;
 
-  // Borrows `inputs`. `directory`: of --state, for messages.
-  KnownFiles(std::span<const RunNote::Input> inputs, std::string_view directory)
-      : inputs_(inputs), directory_(directory) {}
+  // Borrows `inputs`. For messages: what keeps them, and where.
+  KnownFiles(std::span<const RunNote::Input> inputs, std::string_view directory,
+             std::string_view keeper = "--state")
+      : inputs_(inputs), directory_(directory), keeper_(keeper) {}
 
   // Errors: kInvalidArgument if a FILE is given twice, under whatever name, or is standard input
   // behind its beginning; kFailedPrecondition if
@@ -101,6 +102,7 @@ class KnownFiles {
   };
 
   absl::Status Add(const std::string& path);
+  absl::Status Refused(std::string_view why) const;
   absl::Status Compare(size_t file, Open open);
   absl::Status CompareWithInputs(Beginning beginning, size_t file);
   void Note(size_t file, size_t input, Fit fit);
@@ -119,6 +121,7 @@ class KnownFiles {
 
   const std::span<const RunNote::Input> inputs_;
   const std::string directory_;
+  const std::string keeper_;
   std::vector<KnownFile> files_;
   std::vector<Match> matches_;
   // The file that each of the inputs was read of.

@@ -150,7 +150,7 @@ absl::Status CheckNoneInside(const NamedFile& directory, std::span<const NamedFi
     if (!leads_there && !HasFile(whole, output)) continue;
     return absl::InvalidArgumentError(output.role + ": a file in the directory of " +
                                       directory.role + " " + Printable(directory.path) +
-                                      ", which is for the state alone");
+                                      ", which is for that alone");
   }
   return absl::OkStatus();
 }

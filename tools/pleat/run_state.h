@@ -22,12 +22,11 @@
 #include <pleat/state_directory.h>
 #include <pleat/time.h>
 
-#include "tools/pleat/known_files.h"
+#include "tools/pleat/inputs_read.h"
 #include "tools/pleat/line_job.h"
 #include "tools/pleat/line_reader.h"
 #include "tools/pleat/output_file.h"
 #include "tools/pleat/run_note.h"
-#include "tools/pleat/text_digest.h"
 
 namespace pleat::cli {
 
@@ -58,24 +57,11 @@ class RunState {
   absl::Status Recover(Engine& engine, int threads);
   const RunNote& note() const { return note_; }
 
-  // --- Inputs: all of them first, and then one after the other
+  // --- Inputs
 
-  // Finds out what was read of each before. Errors: as KnownFiles.
-  absl::Status Check(const std::vector<std::string>& paths, KnownFiles::Open open);
-  // The FILEs that are left out as copies: "app.log.1 (of app.log)". Empty: there are none.
-  std::string CopiesText() const;
-  // Where to begin with an input. REQUIRES: it was checked. Errors: those of the file.
-  absl::StatusOr<InputStart> Begin(const std::string& path);
-  // Whether the file that was opened is the one that Check() has looked at. Hours may lie between:
-  // the run reads other FILEs, and waits for pipes. Errors: kFailedPrecondition if it is not.
-  absl::Status CheckOpened(const struct stat& info) const;
-  // Reads past what was read before. Errors: kFailedPrecondition if that has changed; kCancelled at
-  // a signal; those of the input.
-  absl::Status ReadPast(LineReader& reader);
-  // These bytes were taken, which are so many lines.
+  InputsRead& inputs() { return inputs_; }
+  // As of InputsRead, of which nobody else calls that.
   void Took(const LineBlock& block, uint64_t lines);
-  // `unfinished`: a last line or record was left.
-  void End(bool unfinished);
 
   // --- Outputs
 
@@ -107,32 +93,21 @@ class RunState {
   RunState(std::unique_ptr<StateDirectory> state_directory, std::string directory, RunNote note)
       : state_directory_(std::move(state_directory)),
         directory_(std::move(directory)),
-        note_(std::move(note)) {}
+        note_(std::move(note)),
+        inputs_(note_.inputs, directory_, "--state") {}
 
   Duration Interval(const SnapshotEvery& every) const;
-  absl::Status Replaced() const;
-  void Enter(RunNote::Input& input);
-  void TakeWhole(std::string_view text);
-  void SealDigest();
-  void NoteCopies();
   using Noted = std::map<std::string, RunNote::Output>::const_iterator;
   // The end: none, and there is nothing to cut. Errors: as BytesOf().
   absl::StatusOr<Noted> NotedOutput(const std::string& path) const;
   absl::Status UnknownOutput(const std::string& path) const;
   absl::Status NoteOutput(const std::string& path, const OutputFile& file);
-  std::string FilesText() const;
 
   std::unique_ptr<StateDirectory> state_directory_;
   const std::string directory_;
   RunNote note_;
-  bool goes_on_ = false;  // there was a snapshot
-  std::vector<KnownFile> files_;
-  std::string path_;                     // of the one that is read,
-  const KnownFile* file_ = nullptr;      // which this is if it is a regular file,
-  RunNote::Input* input_ = nullptr;      // and what was read of it, if anything was
-  TextDigest digest_;                    // of that
-  std::vector<std::string> unfinished_;  // files
-  uint64_t inputs_skipped_ = 0;
+  InputsRead inputs_;         // of the note
+  bool goes_on_ = false;      // there was a snapshot
   uint64_t lines_since_ = 0;  // the last snapshot
   Duration last_taken_{0};
 };
