@@ -171,13 +171,38 @@ TEST_F(StoreCommand, CheckSaysWhereTheDamageIs) {
   EXPECT_THAT(checked.out, HasSubstr("{\"state\":\"damaged\",\"records\":4,\"damage\":[\"" + file));
 }
 
+TEST_F(StoreCommand, CheckLooksAtNotesAsWell) {
+  {
+    const auto store = Open();
+    ASSERT_EQ(store->AppendBatch({}, kT0, {.note = StoreNote{"file", "place 17"}}).outcome,
+              AppendOutcome::kAppended);
+    ASSERT_TRUE(store->Close().ok());
+  }
+  EXPECT_EQ(Run("check " + path_).out, "ok, 0 records\n");
+  const std::string file = path_ + "/segment-1";
+  std::string bytes = Content(file);
+  bytes[bytes.find("place 17")] = 'P';
+  std::ofstream(file, std::ios::binary) << bytes;
+  const Finished checked = Run("check " + path_);
+  EXPECT_EQ(checked.code, 1);
+  EXPECT_THAT(checked.out, HasSubstr(file + ": at byte "));
+}
+
 TEST_F(StoreCommand, WrongUsageIsToldWithExitCode2) {
   Fill();
   const std::map<std::string, std::string> said = {
-      {"", "say what to do: show, check, read, consumers or trim"},
+      {"", "say what to do: show, check, read, append, consumers or trim"},
       {"raed d", "did you mean \"read\"?"},
       {"read", "read: takes one directory"},
-      {"show " + path_ + " --key k", "--key: is for read, not for show"},
+      {"show " + path_ + " --key k", "--key: is for read and append, not for show"},
+      {"show " + path_ + " --follow", "--follow: is for read, not for show"},
+      {"read " + path_ + " --time t", "--time: is for append, not for read"},
+      {"read " + path_ + " f.ndjson", "read: takes one directory"},
+      {"append", "append: takes one directory, and FILEs"},
+      {"append " + path_ + " --key a,b", "--key: append takes one PATH"},
+      {"append " + path_ + " --time-unit s", "--time-unit: needs --time"},
+      {"append " + path_ + " --partitions 4097",
+       "--partitions: must be a whole number from 1 to 4096"},
       {"read " + path_ + " --json", "--json: read writes JSON anyway"},
       {"read " + path_ + " --from 3", "--from: an offset needs --partition or --key"},
       {"read " + path_ + " --from noon", "--from: must be an offset, or a time such as"},

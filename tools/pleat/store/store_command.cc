@@ -18,6 +18,7 @@
 #include "tools/pleat/json_text.h"
 #include "tools/pleat/lock_owner.h"
 #include "tools/pleat/quantity_text.h"
+#include "tools/pleat/store/store_append.h"
 #include "tools/pleat/store/store_consumers.h"
 #include "tools/pleat/store/store_read.h"
 #include "tools/pleat/summary_text.h"
@@ -26,11 +27,12 @@ namespace pleat::cli {
 namespace {
 
 constexpr std::string_view kStoreExamples =
-    R"(pleat store: looks into an event store, in which a program keeps its events
+    R"(pleat store: looks into an event store, where events are kept, and appends to it
 
 Usage: pleat store show DIR [--json]
        pleat store check DIR [--json]
        pleat store read DIR [OPTIONS]
+       pleat store append DIR [OPTIONS] [FILE...]
        pleat store consumers DIR [--move NAME [--from PLACE] | --remove NAME]
        pleat store trim DIR [--keep DURATION] [--keep-bytes BYTES]
 
@@ -48,6 +50,9 @@ Examples:
   All of one key, and what comes next:
     pleat store read /var/lib/orders --key 'order 17' --follow
 
+  The lines of today's log, once each, however often this runs:
+    pleat store append /var/lib/orders --key order --time at orders.ndjson
+
   Who reads it, and how much each has not read; and let one read a day again:
     pleat store consumers /var/lib/orders
     pleat store consumers /var/lib/orders --move mail --from 2026-11-28
@@ -58,8 +63,17 @@ Examples:
 )";
 
 constexpr std::string_view kStoreNotes = R"(
-DIR is only read, without its lock: a program may append meanwhile. What is
-  shown is durable.
+show, check and read only read DIR, without its lock: a program may append
+  meanwhile. What is shown is durable.
+append makes a record of each line: the line, as JSON, its key, its stamp, and
+  the time at which it was appended. It makes DIR if there is none, and is the
+  only one that appends. How far each FILE was taken is kept in one block with
+  its records: the same command goes on there after a kill, and takes each line
+  once. A FILE that has grown goes on; one that was taken to its end is passed
+  over. A FILE is known by how it begins, also under another name. A last line
+  without a newline waits for the next run.
+  A pipe cannot be read again: after a kill its sender sends again what it does
+  not know to be in the store, so its lines come at least once.
 read writes a line for each record, in the order of `appended`. A payload that
   is a JSON object gets one more member, and any other is the member `payload`,
   or `payload_base64` if it is no text:
@@ -70,8 +84,9 @@ trim removes whole files, the oldest first, and never the newest; no program may
   have DIR open to append. Without --keep nothing goes because of its age.
 OFFSET counts the records of one partition, from 0; so it needs --partition or
   --key. TIME is an instant of `appended`, such as 2026-11-28T12:00:00Z.
-Exit codes: 0 done; 1 damaged, no event store, or could not be read; 2 wrong
-  usage; 130, 143, 129 asked to end (SIGINT, SIGTERM, SIGHUP).
+Exit codes: 0 done; 1 damaged, no event store, could not be read or written, no
+  usable line, --strict, --on-invalid fail; 2 wrong usage; 130, 143, 129 asked
+  to end (SIGINT, SIGTERM, SIGHUP).
 )";
 
 absl::Status WrongUsage(const std::string& why) { return absl::InvalidArgumentError(why); }
@@ -99,6 +114,16 @@ FlagValue PartitionValue(std::optional<int>& partition) {
     int number = 0;
     const absl::Status read = pleat::cli::Number(number, 0, 4095).set(name, text);
     if (read.ok()) partition = number;
+    return read;
+  };
+  return {set, [] { return std::string(); }};
+}
+
+FlagValue PartitionsValue(std::optional<int>& partitions) {
+  const auto set = [&partitions](std::string_view name, std::string_view text) {
+    int number = 0;
+    const absl::Status read = pleat::cli::Number(number, 1, 4096).set(name, text);
+    if (read.ok()) partitions = number;
     return read;
   };
   return {set, [] { return std::string(); }};
@@ -285,21 +310,46 @@ int Show(const std::string& directory, bool json) {
 // What only some actions take.
 struct ActionFlags {
   std::string_view flag;
-  std::vector<std::string_view> actions;
+  std::string_view actions;  // their names, for people
 };
-const ActionFlags kFlagsOfActions[] = {
-    {"partition", {"read", "consumers"}},
-    {"key", {"read"}},
-    {"from", {"read", "consumers"}},
-    {"to", {"read"}},
-    {"follow", {"read"}},
-    {"output", {"read"}},
-    {"move", {"consumers"}},
-    {"remove", {"consumers"}},
-    {"keep", {"trim"}},
-    {"keep-bytes", {"trim"}},
-    {"ignore-consumers", {"trim"}},
+constexpr ActionFlags kFlagsOfActions[] = {
+    {"partition", "read and consumers"},
+    {"key", "read and append"},
+    {"from", "read and consumers"},
+    {"to", "read"},
+    {"follow", "read"},
+    {"output", "read"},
+    {"time", "append"},
+    {"time-unit", "append"},
+    {"time-zone", "append"},
+    {"time-format", "append"},
+    {"id", "append"},
+    {"partitions", "append"},
+    {"durability", "append"},
+    {"max-forward-jump", "append"},
+    {"input", "append"},
+    {"on-invalid", "append"},
+    {"invalid", "append"},
+    {"strict", "append"},
+    {"threads", "append"},
+    {"quiet-summary", "append"},
+    {"move", "consumers"},
+    {"remove", "consumers"},
+    {"keep", "trim"},
+    {"keep-bytes", "trim"},
+    {"ignore-consumers", "trim"},
+    {"json", "show, check, consumers and trim"},
 };
+
+absl::Status CheckAction(const GivenFlags& given, const std::string& action) {
+  for (const ActionFlags& each : kFlagsOfActions) {
+    if (!given.Has(each.flag) || each.actions.find(action) != each.actions.npos) continue;
+    if (each.flag == "json" && action == "read")
+      return WrongFlag("json", "read writes JSON anyway");
+    return WrongFlag(each.flag, "is for " + std::string(each.actions) + ", not for " + action);
+  }
+  return absl::OkStatus();
+}
 
 absl::Status CheckConsumersUsage(const StoreOptions& options) {
   if (!options.move.empty() && !options.remove.empty()) {
@@ -313,24 +363,21 @@ absl::Status CheckConsumersUsage(const StoreOptions& options) {
 
 absl::Status CheckUsage(const GivenFlags& given, const StoreOptions& options) {
   if (given.inputs.empty()) {
-    return WrongUsage("say what to do: show, check, read, consumers or trim");
+    return WrongUsage("say what to do: show, check, read, append, consumers or trim");
   }
   const std::string& action = given.inputs.front();
   if (std::ranges::find(kStoreActions, action) == std::end(kStoreActions)) {
     const std::string nearest =
         NearestName(action, {std::begin(kStoreActions), std::end(kStoreActions)});
     return WrongUsage("unknown action \"" + action + "\"; " +
-                      (nearest.empty() ? "there are show, check, read, consumers and trim"
+                      (nearest.empty() ? "there are show, check, read, append, consumers and trim"
                                        : "did you mean \"" + nearest + "\"?"));
   }
-  if (given.inputs.size() != 2) return WrongUsage(action + ": takes one directory");
-  for (const ActionFlags& each : kFlagsOfActions) {
-    if (given.Has(each.flag) && std::ranges::find(each.actions, action) == each.actions.end()) {
-      return WrongFlag(each.flag,
-                       "is for " + std::string(each.actions.front()) + ", not for " + action);
-    }
+  if (given.inputs.size() < 2 || (given.inputs.size() > 2 && action != "append")) {
+    return WrongUsage(action + ": takes one directory" + (action == "append" ? ", and FILEs" : ""));
   }
-  if (action == "read" && options.json) return WrongFlag("json", "read writes JSON anyway");
+  if (absl::Status of_action = CheckAction(given, action); !of_action.ok()) return of_action;
+  if (action == "append") return absl::OkStatus();
   if (options.partition && options.key) return WrongFlag("partition", "a key has a partition");
   const bool one = options.partition || options.key;
   if (options.from.offset && !one) return WrongFlag("from", "an offset needs --partition or --key");
@@ -340,19 +387,68 @@ absl::Status CheckUsage(const GivenFlags& given, const StoreOptions& options) {
   return absl::OkStatus();
 }
 
+// Fills in what the LineJob of `append` needs.
+absl::Status CompleteAppend(const GivenFlags& given, StoreOptions& options) {
+  JobOptions& job = options.append;
+  job.event.key = {KeyField()};
+  if (options.key) {
+    job.event.key.clear();
+    if (absl::Status set = SetOption(job.event, "key", *options.key); !set.ok()) return set;
+    if (job.event.key.size() != 1) return WrongFlag("key", "append takes one PATH");
+  }
+  if (job.event.time.empty()) {
+    for (const std::string_view name : {"time-unit", "time-zone", "time-format"}) {
+      if (given.Has(name)) return WrongFlag(name, "needs --time");
+    }
+  }
+  job.inputs.assign(given.inputs.begin() + 2, given.inputs.end());
+  Complete(job);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::vector<Flag> StoreFlags(StoreOptions& options) {
-  return {
+  JobOptions& o = options.append;
+  std::vector<Flag> flags = {
+      Heading("Of read and append"),
+      {"key", "KEY|PATH",
+       "read: only records of this key. append: the member that is the key, as text;\n"
+       "without it all keys are empty",
+       KeyValue(options.key), 'k'},
       Heading("Of read"),
       {"partition", "N", "only this partition", PartitionValue(options.partition)},
-      {"key", "KEY", "only records of this key", KeyValue(options.key)},
       {"from", "PLACE", "begin at this OFFSET or TIME; else at the beginning",
        PlaceValue(options.from)},
       {"to", "PLACE", "end before this OFFSET or TIME; else at the end", PlaceValue(options.to)},
       {"follow", "", "go on with records as they become durable", Switch(options.follow), 'f'},
       {"output", "FILE", "where the lines go; - is standard output",
        FileName(options.output, Dash::kStandardStream), 'o'},
+      Heading("Of append"),
+      CommonFlag(o, "time",
+                 "the member that is the stamp of the record (default: when it is appended)"),
+      CommonFlag(o, "time-unit"),
+      CommonFlag(o, "time-zone"),
+      CommonFlag(o, "time-format"),
+      {"id", "PATH", "the member that is the id of the record, as text", Text(options.id)},
+      {"partitions", "N",
+       "how many partitions a new store gets, 1 to 4096 (default 64); one that is there\n"
+       "has to have as many",
+       PartitionsValue(options.partitions)},
+      {"durability", "process|interval|group",
+       "how records are kept on the way: when they are in a file; also synced at least\n"
+       "every second (default); also shown to readers only then. At the end all are synced",
+       OneOf(options.durability, {"process", "interval", "group"})},
+      {"max-forward-jump", "DURATION",
+       "by how much the clock may be ahead of the last record of a partition (default\n"
+       "24h); more is rather a wrong clock, and ends the run. inf: by any time",
+       AboveZero(options.max_forward_jump)},
+      CommonFlag(o, "input"),
+      CommonFlag(o, "on-invalid"),
+      CommonFlag(o, "invalid"),
+      CommonFlag(o, "strict"),
+      CommonFlag(o, "threads"),
+      CommonFlag(o, "quiet-summary"),
       Heading("Of consumers"),
       {"move", "NAME", "let this consumer read on at --from; else from the beginning",
        Text(options.move)},
@@ -363,11 +459,12 @@ std::vector<Flag> StoreFlags(StoreOptions& options) {
        BytesValue(options.keep_bytes)},
       {"ignore-consumers", "", "what a consumer has not read may go as well",
        Switch(options.ignore_consumers)},
-      Heading("Of all but read"),
+      Heading("Of show, check, consumers and trim"),
       {"json", "", "one JSON object instead of text for people", Switch(options.json)},
       Heading("Of all"),
       {"help", "", "this text", Switch(options.help), 'h'},
   };
+  return flags;
 }
 
 std::string StoreHelp() {
@@ -389,6 +486,12 @@ int StoreMain(int argc, const char* const* argv) {
   const std::string& directory = given->inputs[1];
   if (action == "show") return Show(directory, options.json);
   if (action == "check") return Check(directory, options.json);
+  if (action == "append") {
+    if (absl::Status complete = CompleteAppend(*given, options); !complete.ok()) {
+      return Complain("store", complete);
+    }
+    return AppendToStore(directory, options);
+  }
   if (action == "consumers") return ShowConsumers(directory, options);
   if (action == "trim") return TrimStore(directory, options);
   return ReadStore(directory, options);

@@ -1,4 +1,4 @@
-// `pleat store`: looks into an event store, and keeps it in order.
+// `pleat store`: looks into an event store, appends to it, and keeps it in order.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace pleat::cli {
 
-inline constexpr std::string_view kStoreActions[] = {"show", "check", "read", "consumers", "trim"};
+inline constexpr std::string_view kStoreActions[] = {"show",   "check",     "read",
+                                                     "append", "consumers", "trim"};
 
 std::vector<Flag> StoreFlags(StoreOptions& options);
 std::string StoreHelp();
