@@ -8,7 +8,7 @@ AppendOutcome Appender::Append(std::span<const StoreRecord> piece, EngineTime ap
                                const AppendWhere& to, std::span<AppendPlace> places,
                                AppendPlace& first) noexcept {
   const PieceOrder order(piece, to.partition, static_cast<int>(partitions_.size()) - 1);
-  if (!to.confirm_time && IsTooFarAhead(order, appended, first)) {
+  if (!to.confirm_time && IsTooFarAhead(order, appended, to.note.has_value(), first)) {
     return AppendOutcome::kTooFarAhead;
   }
   const Gate::Pass pass(gate_);
@@ -16,7 +16,7 @@ AppendOutcome Appender::Append(std::span<const StoreRecord> piece, EngineTime ap
   return AppendInOrder(piece, order, appended, to, places, first);
 }
 
-bool Appender::IsTooFarAhead(const PieceOrder& order, EngineTime appended,
+bool Appender::IsTooFarAhead(const PieceOrder& order, EngineTime appended, bool has_note,
                              AppendPlace& first) const {
   for (const uint16_t number : order.partitions()) {
     const StorePartition& partition = partitions_[number];
@@ -24,7 +24,7 @@ bool Appender::IsTooFarAhead(const PieceOrder& order, EngineTime appended,
     first = {number, partition.next()};
     return true;
   }
-  return false;
+  return has_note && IsBeyondFuture(appended, partitions_.back().latest(), max_forward_jump_);
 }
 
 AppendOutcome Appender::AppendInOrder(std::span<const StoreRecord> piece, const PieceOrder& order,
@@ -82,6 +82,7 @@ std::span<SectionBuffer* const> Appender::Cut() {
   const auto taken = static_cast<size_t>(side_);
   side_ ^= 1;
   bytes_.store(0, std::memory_order_relaxed);
+  cuts_.fetch_add(1, std::memory_order_release);
   return buffers_[taken];
 }
 

@@ -52,12 +52,16 @@ class Appender {
   // returned are empty.
   std::span<SectionBuffer* const> Cut();
 
+  // How many there were. Whatever was appended before this is asked is in the next one at the latest.
+  uint64_t cuts() const noexcept { return cuts_.load(std::memory_order_acquire); }
+
   // Pieces are taken or not: those that have not entered the gate yet. One call at a time, also beside
   // Cut().
   void SetTaking(bool taking);
 
  private:
-  bool IsTooFarAhead(const PieceOrder& order, EngineTime appended, AppendPlace& first) const;
+  bool IsTooFarAhead(const PieceOrder& order, EngineTime appended, bool has_note,
+                     AppendPlace& first) const;
   AppendOutcome AppendInOrder(std::span<const StoreRecord> piece, const PieceOrder& order,
                               EngineTime appended, const AppendWhere& to,
                               std::span<AppendPlace> places, AppendPlace& first);
@@ -72,6 +76,7 @@ class Appender {
   int side_ = 0;  // this and the next are written while the gate is closed
   bool taking_ = true;
   std::atomic<uint64_t> bytes_{0};
+  std::atomic<uint64_t> cuts_{0};
 };
 
 }  // namespace pleat::inline v0_1

@@ -69,6 +69,7 @@ std::string BlockTable::Index(const Binding& place) const {
       to += kEntryBytes;
     }
   }
+  if (fields.size() > kFrameFieldsMax) return {};
   std::string index = FrameOf(kIndexLetters, fields, place);
   index += EndOf(place, place.Behind(index.size()));
   return index;

@@ -46,7 +46,7 @@ class BlockTable {
   // The sections from the one on that has the offset; empty if there is none.
   std::span<const SectionPlace> From(size_t partition, uint64_t offset) const;
 
-  // What is written behind the last block, at `place`.
+  // What is written behind the last block, at `place`; nothing if it were too large.
   std::string Index(const Binding& place) const;
   // Nothing: the file has no whole index that begins at `place`.
   static absl::StatusOr<std::optional<BlockTable>> ReadIndex(StorageReader& reader,

@@ -16,7 +16,7 @@ LogCommitter::LogCommitter(StorageDirectory& directory, const StoreManifest& man
       segments_(segments),
       partitions_(partitions),
       writer_(directory, manifest, log.next_number, std::move(log.useless)),
-      end_mark_(directory, manifest),
+      end_mark_(directory, manifest, log.durable.cut),
       written_(log.durable),
       certain_(std::move(log.durable)),
       in_trouble_(!log.tail.empty()),

@@ -71,7 +71,11 @@ absl::StatusOr<std::unique_ptr<StoreConsumer>> StoreConsumer::Open(std::string_v
   if (!directory.ok()) return directory.status();
   if (absl::Status lock = (*directory)->Lock(); !lock.ok()) return lock;
   absl::StatusOr<ConsumerFile> file = ConsumerFile::Read(**directory, opened->manifest);
-  if (absl::IsNotFound(file.status())) file = ConsumerFile(opened->manifest);
+  if (absl::IsNotFound(file.status())) {
+    file = ConsumerFile(opened->manifest);
+    // From now on retention knows of it.
+    if (absl::Status put = file->Put(**directory); !put.ok()) return put;
+  }
   if (!file.ok()) return file.status();
   return std::unique_ptr<StoreConsumer>(new StoreConsumer(
       std::make_unique<StoreConsumerCore>(*std::move(directory), *std::move(file))));

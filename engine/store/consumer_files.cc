@@ -139,6 +139,13 @@ absl::StatusOr<ConsumerFile> ConsumerFile::Read(StorageDirectory& directory,
 
 absl::StatusOr<std::vector<ReadSoFar>> ReadByConsumers(std::string_view store, Storage* storage,
                                                        const StoreManifest& manifest) {
+  const absl::StatusOr<OpenedStore> opened = OpenStoreToRead(store, storage);
+  if (absl::IsNotFound(opened.status()) ||
+      (opened.ok() && opened->manifest.identity != manifest.identity)) {
+    return absl::FailedPreconditionError(
+        Concat(store, " is not the directory that was opened: the path leads elsewhere now"));
+  }
+  if (!opened.ok()) return opened.status();
   absl::StatusOr<std::vector<std::string>> names = NamesOfConsumers(store, storage);
   if (!names.ok()) return names.status();
   std::vector<ReadSoFar> consumers;
@@ -146,13 +153,12 @@ absl::StatusOr<std::vector<ReadSoFar>> ReadByConsumers(std::string_view store, S
     const absl::StatusOr<std::unique_ptr<StorageDirectory>> directory =
         OpenConsumer(store, name, storage, IfMissing::kFail);
     if (!directory.ok()) return directory.status();
-    const absl::StatusOr<ConsumerFile> file = ConsumerFile::Read(**directory, manifest);
+    // One that is found may have been put there by a commit that has failed.
+    if (absl::Status synced = (*directory)->SyncDirectory(); !synced.ok()) return synced;
+    absl::StatusOr<ConsumerFile> file = ConsumerFile::Read(**directory, manifest);
     if (absl::IsNotFound(file.status())) continue;  // removed just now
     if (!file.ok()) return file.status();
-    consumers.push_back({.name = std::move(name), .offsets = {}});
-    for (const Checkpoint& checkpoint : file->checkpoints) {
-      consumers.back().offsets.push_back(checkpoint.position.offset);
-    }
+    consumers.push_back({std::move(name), std::move(file->checkpoints)});
   }
   return consumers;
 }

@@ -31,10 +31,10 @@ absl::StatusOr<std::unique_ptr<StorageDirectory>> OpenConsumer(std::string_view 
 // Of those that have a CHECKPOINT.
 absl::StatusOr<std::vector<std::string>> NamesOfConsumers(std::string_view store, Storage* storage);
 
-// How far all of these have read; one offset for each partition.
+// How far all of these have read, on the disk for certain. `store` has to lead to the store still.
 struct ReadSoFar {
   std::string name;
-  std::vector<uint64_t> offsets;
+  std::vector<Checkpoint> checkpoints;
 };
 absl::StatusOr<std::vector<ReadSoFar>> ReadByConsumers(std::string_view store, Storage* storage,
                                                        const StoreManifest& manifest);

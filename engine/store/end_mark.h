@@ -15,8 +15,10 @@ namespace pleat::inline v0_1 {
 class EndMark {
  public:
   // REQUIRES: `directory` outlives it.
-  EndMark(StorageDirectory& directory, const StoreManifest& manifest)
+  // `durable`: as it was found; it is not told before the first call.
+  EndMark(StorageDirectory& directory, const StoreManifest& manifest, StoreCut durable)
       : directory_(directory), identity_(manifest.identity) {
+    end_.cut = durable;
     end_.first_segment = manifest.first_segment;
     end_.machine_run = directory.MachineRun();
   }

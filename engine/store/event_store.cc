@@ -25,7 +25,13 @@ StorePage::~StorePage() = default;
 StorePage::StorePage(StorePage&&) noexcept = default;
 StorePage& StorePage::operator=(StorePage&&) noexcept = default;
 
-// Locks, in their order: `old_files_lock_`; `commit_lock_`; the gate of the appender; a partition's, or those of
+// What of each partition a consumer does not need any more: up to that offset.
+struct Consumed {
+  std::string name;
+  std::vector<uint64_t> offsets;
+};
+
+// Locks, in their order: `trim_lock_`; `old_files_lock_`; `commit_lock_`; the gate of the appender; a partition's, or those of
 // segments and of the last error, which are held for moments.
 class EventStoreCore {
  public:
@@ -74,13 +80,15 @@ class EventStoreCore {
     return commit_syncs() ? unsynced_bytes() >= options_.unsynced_bytes_max
                           : appender_.bytes() >= kBlocksUnderWayMax * options_.block_bytes;
   }
-  std::vector<uint64_t> Needed(std::span<const ReadSoFar> consumers) const;
-  absl::Status KeepNotes(uint64_t offset);
+  absl::StatusOr<std::vector<Consumed>> Consumers() const;
+  std::vector<uint64_t> Needed(std::span<const Consumed> consumers, bool by_all) const;
+  absl::StatusOr<uint64_t> KeepNotes(uint64_t offset);
   AppendOutcome Admit() noexcept;
   void WriteIfFull() noexcept;
   absl::Status WriteBlock() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_lock_);
   absl::Status SyncOldFiles(size_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(old_files_lock_);
   absl::Status CommitLocked(bool syncs) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_lock_);
+  absl::Status CommitUpTo(uint64_t cut, bool syncs) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_lock_);
   absl::Status Note(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_lock_);
 
   const EventStoreOptions options_;
@@ -91,10 +99,14 @@ class EventStoreCore {
   std::vector<StorePartition> partitions_;
   Appender appender_;
   Segments segments_;
+  Lock trim_lock_;
   Lock old_files_lock_;  // of whoever syncs files that are full, in kProcess
   Lock commit_lock_;
   LogCommitter committer_;  // but for its counts guarded by commit_lock_
   bool closed_ ABSL_GUARDED_BY(commit_lock_) = false;
+  // Cuts of the appender: what was in them is durable, and on the disk.
+  uint64_t committed_cuts_ ABSL_GUARDED_BY(commit_lock_) = 0;
+  uint64_t synced_cuts_ ABSL_GUARDED_BY(commit_lock_) = 0;
   std::atomic<AppendOutcome> answers_{AppendOutcome::kAppended};
   mutable Lock error_lock_;
   absl::Status last_error_ ABSL_GUARDED_BY(error_lock_);
@@ -102,10 +114,10 @@ class EventStoreCore {
 
 namespace {
 
-std::vector<std::string> WhoHasNotRead(std::span<const ReadSoFar> consumers,
+std::vector<std::string> WhoHasNotRead(std::span<const Consumed> consumers,
                                        const std::vector<uint64_t>& offsets) {
   std::vector<std::string> names;
-  for (const ReadSoFar& consumer : consumers) {
+  for (const Consumed& consumer : consumers) {
     const std::span<const uint64_t> left(offsets.data(), consumer.offsets.size());
     if (!std::ranges::equal(left, consumer.offsets, std::less_equal())) {
       names.push_back(consumer.name);
@@ -230,6 +242,13 @@ absl::Status EventStoreCore::WriteBlock() {
   return committer_.Write(buffers);
 }
 
+// What was appended before a call is in the next cut at the latest. Of many that wait for the lock one
+// commits for all.
+absl::Status EventStoreCore::CommitUpTo(uint64_t cut, bool syncs) {
+  const bool is_done = committed_cuts_ >= cut && (!syncs || synced_cuts_ >= cut);
+  return is_done && !committer_.in_trouble() ? absl::OkStatus() : CommitLocked(syncs);
+}
+
 absl::Status EventStoreCore::CommitLocked(bool syncs) {
   absl::Status status = WriteBlock();
   if (syncs && !committer_.in_trouble()) {
@@ -237,6 +256,10 @@ absl::Status EventStoreCore::CommitLocked(bool syncs) {
     if (status.ok()) status = std::move(synced);
   }
   committer_.TellReaders();
+  if (status.ok()) {
+    committed_cuts_ = appender_.cuts();
+    if (syncs) synced_cuts_ = committed_cuts_;
+  }
   return Note(std::move(status));
 }
 
@@ -277,10 +300,11 @@ absl::Status EventStoreCore::SyncOldFiles(size_t count) {
 }
 
 absl::Status EventStoreCore::Commit() {
+  const uint64_t cut = appender_.cuts() + 1;
   {
     LongLockGuard guard(commit_lock_);
     if (closed_) return ClosedStore();
-    absl::Status status = CommitLocked(commit_syncs());
+    absl::Status status = CommitUpTo(cut, commit_syncs());
     if (!status.ok() || commit_syncs()) return status;
   }
   // One thread is enough for them.
@@ -321,21 +345,26 @@ absl::StatusOr<ReadOutcome> EventStoreCore::Read(int number, const StorePosition
 }
 
 absl::StatusOr<Trimmed> EventStoreCore::Trim(const RetentionOptions& keep) {
-  const absl::StatusOr<std::vector<ReadSoFar>> consumers =
-      ReadByConsumers(directory_->path(), options_.storage, manifest_);
-  if (!consumers.ok()) return consumers.status();
-  const std::vector<uint64_t> needed = Needed(keep.unread ? *consumers : std::vector<ReadSoFar>());
+  LongLockGuard trim_guard(trim_lock_);
   Segments::Oldest oldest;
   {
     LongLockGuard guard(commit_lock_);
     if (closed_) return ClosedStore();
-    oldest = segments_.OldestToGo(keep, needed, committer_.certain_segment());
+    const absl::StatusOr<std::vector<Consumed>> consumers = Consumers();
+    if (!consumers.ok()) return consumers.status();
+    oldest =
+        segments_.OldestToGo(keep, Needed(*consumers, keep.unread), committer_.certain_segment());
   }
   if (oldest.numbers.empty()) return Trimmed{};
-  if (absl::Status kept = KeepNotes(oldest.first_offsets.back()); !kept.ok()) return kept;
+  const absl::StatusOr<uint64_t> first_note = KeepNotes(oldest.first_offsets.back());
+  if (!first_note.ok()) return first_note.status();
   LongLockGuard guard(commit_lock_);
   if (closed_) return ClosedStore();
-  // Somebody else may have removed some meanwhile.
+  // One may have gone back meanwhile.
+  const absl::StatusOr<std::vector<Consumed>> consumers = Consumers();
+  if (!consumers.ok()) return consumers.status();
+  std::vector<uint64_t> needed = Needed(*consumers, keep.unread);
+  needed.back() = *first_note;
   oldest = segments_.OldestToGo(keep, needed, oldest.first);
   if (oldest.numbers.empty()) return Trimmed{};
   if (absl::Status dropped = committer_.Drop(oldest); !dropped.ok()) return dropped;
@@ -344,40 +373,66 @@ absl::StatusOr<Trimmed> EventStoreCore::Trim(const RetentionOptions& keep) {
                  .lost_by = WhoHasNotRead(*consumers, oldest.first_offsets)};
 }
 
+// Who has a position that is lost has read nothing of what is there.
+absl::StatusOr<std::vector<Consumed>> EventStoreCore::Consumers() const {
+  const absl::StatusOr<std::vector<ReadSoFar>> consumers =
+      ReadByConsumers(directory_->path(), options_.storage, manifest_);
+  if (!consumers.ok()) return consumers.status();
+  std::vector<Consumed> consumed;
+  StorePage page;
+  for (const ReadSoFar& consumer : *consumers) {
+    consumed.push_back({consumer.name, {}});
+    for (const Checkpoint& each : consumer.checkpoints) {
+      const absl::StatusOr<ReadOutcome> read = Read(each.partition, each.position, 1, page);
+      const bool is_lost = read.ok() && *read == ReadOutcome::kPositionLost;
+      consumed.back().offsets.push_back(is_lost ? 0 : each.position.offset);
+    }
+  }
+  return consumed;
+}
+
 // The first offset of each partition that somebody has not read. Nobody waits for notes.
-std::vector<uint64_t> EventStoreCore::Needed(std::span<const ReadSoFar> consumers) const {
+std::vector<uint64_t> EventStoreCore::Needed(std::span<const Consumed> consumers,
+                                             bool by_all) const {
   std::vector<uint64_t> needed(partitions_.size(), UINT64_MAX);
-  for (const ReadSoFar& consumer : consumers) {
-    for (size_t i = 0; i < consumer.offsets.size(); ++i) {
+  for (const Consumed& consumer : consumers) {
+    for (size_t i = 0; i < consumer.offsets.size() && by_all; ++i) {
       needed[i] = std::min(needed[i], consumer.offsets[i]);
     }
   }
   return needed;
 }
 
-// The latest note of a name that lies before an offset is taken again, unless a later one comes between.
-absl::Status EventStoreCore::KeepNotes(uint64_t offset) {
+// Takes the latest note of each name again that lies before an offset, unless a later one comes
+// between. Returns the offset before which there is none now: where nothing can be written, that of the
+// first of them.
+absl::StatusOr<uint64_t> EventStoreCore::KeepNotes(uint64_t offset) {
   const auto number = static_cast<size_t>(partitions());
   for (int attempt = 0; attempt < kNotesAttempts; ++attempt) {
-    if (offset <= segments_.First(number)) return absl::OkStatus();
-    if (absl::Status synced = Sync(); !synced.ok()) return synced;
+    if (offset <= segments_.First(number)) return offset;
+    bool writes = Sync().ok();
     const uint64_t end = partitions_.back().durable();
     absl::StatusOr<NotesAt> notes = Notes();
     if (!notes.ok()) return notes.status();
+    uint64_t first = offset;
+    for (const auto& [name, note] : *notes) first = std::min(first, note.offset);
+    if (first == offset || !writes) return first;
     std::erase_if(*notes, [offset](const auto& note) { return note.second.offset >= offset; });
-    if (notes->empty()) return absl::OkStatus();
-    if (appender_.AddNotes(WithoutOffsets(*std::move(notes)), end)) return Sync();
+    if (!appender_.AddNotes(WithoutOffsets(*std::move(notes)), end)) continue;
+    writes = Sync().ok();
+    return writes ? offset : first;
   }
   return absl::UnavailableError("notes are taken all the time: trim the store again");
 }
 
 absl::StatusOr<NotesAt> EventStoreCore::Notes() const {
   const StorePartition& end = partitions_.back();
-  const auto number = static_cast<size_t>(partitions());
-  return PageReader::LatestNotes(segments_.First(number), [&](uint64_t from, StorePage& page) {
-    return PageReader::Fill(segments_, partitions(), from, end.durable(), end.next(),
-                            kNotesPageBytes, page);
-  });
+  return PageReader::LatestNotes([&] { return segments_.First(static_cast<size_t>(partitions())); },
+                                 [&](uint64_t from, StorePage& page) {
+                                   return PageReader::Fill(segments_, partitions(), from,
+                                                           end.durable(), end.next(),
+                                                           kNotesPageBytes, page);
+                                 });
 }
 
 EventStoreState EventStoreCore::state() const {

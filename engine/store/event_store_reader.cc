@@ -61,10 +61,11 @@ absl::StatusOr<ReadOutcome> EventStoreReader::Read(int partition, const StorePos
 
 absl::StatusOr<StoreNotes> EventStoreReader::Notes() const {
   const size_t partition = view_->partitions();
-  absl::StatusOr<NotesAt> notes = PageReader::LatestNotes(
-      view_->segments().First(partition), [&](uint64_t from, StorePage& page) {
-        return ReadView(*view_, partition, from, kNotesPageBytes, page);
-      });
+  absl::StatusOr<NotesAt> notes =
+      PageReader::LatestNotes([&] { return view_->segments().First(partition); },
+                              [&](uint64_t from, StorePage& page) {
+                                return ReadView(*view_, partition, from, kNotesPageBytes, page);
+                              });
   if (!notes.ok()) return notes.status();
   return WithoutOffsets(*std::move(notes));
 }

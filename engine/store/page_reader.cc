@@ -126,11 +126,16 @@ absl::StatusOr<ReadOutcome> PageReader::Fill(const Segments& segments, int parti
   return from.offset <= next ? Nothing(ReadOutcome::kEnd, from, page) : lost();
 }
 
-absl::StatusOr<NotesAt> PageReader::LatestNotes(uint64_t first, FillFrom fill) {
+absl::StatusOr<NotesAt> PageReader::LatestNotes(FirstOf first, FillFrom fill) {
   NotesAt latest;
   StorePage page;
-  for (uint64_t next = first;; next = page.next()) {
-    const absl::StatusOr<ReadOutcome> read = fill(next, page);
+  for (uint64_t next = first();; next = page.next()) {
+    absl::StatusOr<ReadOutcome> read = fill(next, page);
+    while (read.ok() && *read == ReadOutcome::kPositionLost && first() > next) {
+      latest.clear();
+      next = first();
+      read = fill(next, page);
+    }
     if (!read.ok()) return read.status();
     if (*read != ReadOutcome::kRecords) return latest;
     for (const StoredRecord& note : page.records()) {

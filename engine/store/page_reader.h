@@ -42,9 +42,11 @@ class PageReader {
                                           const StorePosition& from, uint64_t durable,
                                           uint64_t next, size_t bytes, StorePage& page);
 
-  // The latest note of each name, of the pages that `fill` reads, which begin at `first`.
+  // The latest note of each name, of the pages that `fill` reads. They begin at what `first` says; if
+  // older ones are removed meanwhile, all is read again.
+  using FirstOf = absl::FunctionRef<uint64_t()>;
   using FillFrom = absl::FunctionRef<absl::StatusOr<ReadOutcome>(uint64_t from, StorePage& page)>;
-  static absl::StatusOr<NotesAt> LatestNotes(uint64_t first, FillFrom fill);
+  static absl::StatusOr<NotesAt> LatestNotes(FirstOf first, FillFrom fill);
 
  private:
   static absl::StatusOr<bool> IsThere(const Segments& segments, int partition,

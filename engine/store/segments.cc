@@ -26,8 +26,9 @@ void Take(std::span<const SectionPlace> sections, uint64_t bytes, uint64_t end,
 
 Segment Segment::Of(const SegmentHead& head, uint64_t end) {
   EngineTime latest = kBeginningOfTime;
-  for (const PartitionState& partition : head.before.partitions) {
-    latest = std::max(latest, partition.latest);
+  // The last partition is that of notes, for which no age counts.
+  for (size_t i = 0; i + 1 < head.before.partitions.size(); ++i) {
+    latest = std::max(latest, head.before.partitions[i].latest);
   }
   return {.number = head.number,
           .begin = head.head_bytes,
@@ -50,6 +51,7 @@ void Segments::GoOn(std::span<const Newer> newer, std::shared_ptr<StorageReader>
                     BlockTable table, bool anew) {
   LockGuard guard(lock_);
   if (anew) {
+    opening_.store(RandomHashKey()[0], std::memory_order_release);
     segments_.clear();
     open_.clear();
     reader_.reset();
@@ -67,6 +69,9 @@ void Segments::GoOnBehind(StoreCut cut) {
   }
   reader_.reset();
   table_.reset();
+  if (!segments_.empty() && StoreCut{segments_.back().number, segments_.back().end} > cut) {
+    opening_.store(RandomHashKey()[0], std::memory_order_release);
+  }
   while (!segments_.empty() && segments_.back().number > cut.segment) segments_.pop_back();
   if (!segments_.empty()) segments_.back().end = cut.end;
 }
@@ -146,7 +151,9 @@ absl::Status Segments::Find(size_t partition, uint64_t offset, uint64_t bytes,
                        Concat("offset ", offset, " of partition ", partition, " is missing"));
   }
   LockGuard guard(lock_);
-  if (Opened(segment.number).table == nullptr) Keep(*open);
+  const bool counts =
+      std::ranges::find(segments_, segment.number, &Segment::number) != segments_.end();
+  if (counts && Opened(segment.number).table == nullptr) Keep(*open);
   return absl::OkStatus();
 }
 
@@ -187,6 +194,7 @@ Segments::Oldest Segments::OldestToGo(const RetentionOptions& keep,
     const Segment& next = segments_[i + 1];
     const bool nobody_needs = std::ranges::equal(next.first_offsets, needed, std::less_equal());
     const bool may_go = next.latest_before < keep.appended_since && nobody_needs;
+    if (next.first_offsets.back() > needed.back()) break;  // a note that is needed
     if (!may_go && left <= keep.bytes_max) break;
     oldest.numbers.push_back(segments_[i].number);
     oldest.bytes += segments_[i].end;

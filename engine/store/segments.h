@@ -5,6 +5,7 @@
 // Thread safety: any thread; the lock is held for looking up, not for reading.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -98,8 +99,9 @@ class Segments {
   size_t size() const;
   uint64_t bytes() const;
   uint64_t identity() const noexcept { return identity_; }
-  // Tells this one from those before it of the same store.
-  uint64_t opening() const noexcept { return opening_; }
+  // Tells this one from those before it of the same store; another one when blocks stop counting, and
+  // with them what was known of positions.
+  uint64_t opening() const noexcept { return opening_.load(std::memory_order_acquire); }
   const std::string& path() const noexcept { return directory_.path(); }
 
  private:
@@ -124,7 +126,7 @@ class Segments {
   StorageDirectory& directory_;
   const uint64_t identity_;
   const size_t partitions_;
-  const uint64_t opening_;
+  std::atomic<uint64_t> opening_;
   mutable Lock lock_;
   std::vector<Segment> segments_ ABSL_GUARDED_BY(lock_);
   mutable std::vector<Open> open_ ABSL_GUARDED_BY(lock_);  // the one read last at the end

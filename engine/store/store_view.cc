@@ -27,7 +27,7 @@ absl::Status StoreView::Begin() {
       // Older files may have been removed.
       const absl::StatusOr<StoreManifest> manifest = ReadManifest(*directory_);
       if (!manifest.ok()) return manifest.status();
-      manifest_.first_segment = manifest->first_segment;
+      manifest_ = *manifest;
     }
     const absl::StatusOr<std::optional<StoreEnd>> end =
         StoreEnd::Read(*directory_, manifest_.identity);
@@ -50,7 +50,8 @@ absl::Status StoreView::Refresh() {
   absl::StatusOr<std::optional<StoreEnd>> end = StoreEnd::Read(*directory_, manifest_.identity);
   for (int attempt = 0;; ++attempt) {
     if (!end.ok()) return end.status();
-    if (!*end) return absl::OkStatus();
+    // One of an earlier run of the machine may be older than what is known here.
+    if (!*end || (*end)->machine_run != directory_->MachineRun()) return absl::OkStatus();
     manifest_.first_segment = std::max(manifest_.first_segment, (*end)->first_segment);
     absl::Status status = GoTo((*end)->cut);
     if (status.ok()) segments_.Drop(manifest_.first_segment);

@@ -274,7 +274,7 @@ struct Trimmed {
 struct EventStoreState {
   uint64_t identity = 0;
   uint64_t segments = 0;         // files that count
-  uint64_t bytes = 0;            // in them
+  uint64_t bytes = 0;            // in them, without their indexes
   uint64_t unsynced_bytes = 0;   // taken, and not on the disk for certain
   uint64_t blocks = 0;           // written since Open()
   uint64_t times_held_back = 0;  // records whose `appended` came before the latest
@@ -348,8 +348,12 @@ class PLEAT_EXPORT EventStore {
   // Removes the oldest files, as far as `keep` allows. Only whole files go, of those that are full
   // and on the disk; so what may go stays for a while, and the newest file always does. Call this
   // now and then. Complexity: O(files and checkpoints); commits wait while MANIFEST is written.
-  // Errors: nothing was removed. Those of storage.h; kDataLoss, kFailedPrecondition and
-  // kUnimplemented if a consumer cannot be read: see there.
+  // Consumers are looked up by the path that was opened. One that moves back just when files go may
+  // lose what it moves back to.
+  // Errors: nothing was removed; but files may have been given up for the next Open(). Those of
+  // storage.h; kFailedPrecondition if the path leads elsewhere now; kDataLoss,
+  // kFailedPrecondition and kUnimplemented if a consumer cannot be read: see there; kUnavailable
+  // if others take notes all the time: call it again.
   absl::StatusOr<Trimmed> Trim(const RetentionOptions& keep);
 
   // The offset of the first record that was not removed; behind the last record that is durable;

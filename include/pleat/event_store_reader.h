@@ -129,7 +129,7 @@ class PLEAT_EXPORT StoreConsumer {
   absl::Status Commit(std::span<const Checkpoint> checkpoints);
   absl::Status Commit(const Checkpoint& checkpoint);
 
-  // The names of all consumers of a store that have committed, sorted. Errors: kNotFound: there is
+  // The names of all consumers of a store, sorted. Errors: kNotFound: there is
   // no event store; those of storage.h.
   static absl::StatusOr<std::vector<std::string>> Names(std::string_view store,
                                                         Storage* storage = nullptr);

@@ -1,8 +1,11 @@
 // Retention: which files a store removes, who is told, and that whatever fails, what is left is whole.
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -206,11 +209,87 @@ TEST_F(StoreRetention, KeepsANoteThatComesMeanwhile) {
   };
   ASSERT_EQ(note("old"), AppendOutcome::kAppended);
   Append(3);
-  watched.AtNextRead([&] { EXPECT_EQ(note("new"), AppendOutcome::kAppended); });
+  ASSERT_EQ(store_->Append({.key = "k"}, At(3)).outcome, AppendOutcome::kAppended);
+  bool came = false;
+  watched.AtSync([&] {
+    if (std::exchange(came, true)) return;
+    EXPECT_EQ(note("new"), AppendOutcome::kAppended);
+  });
   ASSERT_GT(store_->Trim(kAllRead)->files, 0u);
   ASSERT_TRUE(store_->Commit().ok());
   EXPECT_EQ(*store_->Notes(), (StoreNotes{{"a", "new"}}));
   store_.reset();  // before its storage
+}
+
+TEST_F(StoreRetention, OfTwoAtOnceKeepsTheLatestNotes) {
+  store_.reset();
+  WatchedStorage watched(storage_);
+  store_ = Open(watched);
+  for (int i = 1; i <= 5; ++i) {
+    const std::string value = std::to_string(i);
+    ASSERT_EQ(store_->AppendBatch({}, At(0), {.note = StoreNote{"a", value}}).outcome,
+              AppendOutcome::kAppended);
+    Append(2);
+  }
+  const auto reader = *EventStoreReader::Open(kStorePath, &storage_);
+  std::thread other([&] { EXPECT_TRUE(store_->Trim({.appended_since = At(6)}).ok()); });
+  EXPECT_TRUE(store_->Trim(kAllRead).ok());
+  other.join();
+  EXPECT_EQ(*store_->Notes(), (StoreNotes{{"a", "5"}}));
+  EXPECT_EQ(*reader->Notes(), (StoreNotes{{"a", "5"}})) << "though it has not refreshed";
+  store_.reset();
+}
+
+TEST_F(StoreRetention, ByAgeIsNotEndedByANoteOfAWrongTime) {
+  const EngineTime wrong = At(0) + std::chrono::hours(24 * 365);
+  Append(1);
+  EXPECT_EQ(store_->AppendBatch({}, At(1), {.note = StoreNote{"a", "1"}}).outcome,
+            AppendOutcome::kAppended);
+  EXPECT_EQ(store_->AppendBatch({}, wrong, {.note = StoreNote{"a", "2"}}).outcome,
+            AppendOutcome::kTooFarAhead);
+  EXPECT_EQ(
+      store_->AppendBatch({}, wrong, {.note = StoreNote{"a", "3"}, .confirm_time = true}).outcome,
+      AppendOutcome::kAppended);
+  Append(3);
+  EXPECT_GT(store_->Trim({.appended_since = At(3)})->files, 0u);
+}
+
+// There is no space to take notes again; what goes before the first of them makes some.
+TEST_F(StoreRetention, FreesADiskThatIsFull) {
+  Append(3);
+  ASSERT_EQ(store_->AppendBatch({}, At(3), {.note = StoreNote{"a", "1"}}).outcome,
+            AppendOutcome::kAppended);
+  Append(3);
+  store_.reset();
+  WatchedStorage watched(storage_);
+  store_ = Open(watched);
+  ASSERT_EQ(store_->Append({.key = "k"}, At(6)).outcome, AppendOutcome::kAppended);
+  watched.Have(WatchedStorage::Trouble::kFull);
+  EXPECT_FALSE(store_->Commit().ok());
+  EXPECT_FALSE(store_->Trim(kAllRead).ok()) << "MANIFEST cannot be written either";
+  watched.Have(WatchedStorage::Trouble::kNone);
+  EXPECT_GT(store_->Trim(kAllRead)->files, 0u);
+  EXPECT_EQ(*store_->Notes(), (StoreNotes{{"a", "1"}}));
+  store_.reset();
+}
+
+// What a start has found and could not write again is not taken for the end.
+TEST_F(StoreRetention, OfAStoreInTroubleTellsReadersTheTruth) {
+  FaultyStorage storage;
+  {
+    const auto store = Open(storage, StoreDurability::kInterval);
+    Append(*store, 5);
+    ASSERT_EQ(store->Append({.key = "k"}, At(5)).outcome, AppendOutcome::kAppended);
+  }
+  WatchedStorage watched(storage);
+  watched.Have(WatchedStorage::Trouble::kSync);
+  const auto store = Open(watched, StoreDurability::kInterval);
+  watched.Have(WatchedStorage::Trouble::kNone);
+  ASSERT_GT(store->Trim(kAllRead)->files, 0u);
+  const auto reader = *EventStoreReader::Open(kStorePath, &storage);
+  ASSERT_TRUE(reader->Refresh().ok());
+  EXPECT_EQ(reader->First(0), store->First(0));
+  EXPECT_EQ(reader->Durable(0), store->Durable(0));
 }
 
 // Whatever call fails, and if the power goes then or later: the oldest files are all there or all
@@ -232,7 +311,7 @@ TEST_F(StoreRetention, IsDoneOrNotWhateverFails) {
     Append(*store, 1);
     ForEachPowerLoss(storage, kPowerLosses, call, [&](FaultyStorage left) {
       const auto found = Open(left);
-      if (trimmed.ok()) EXPECT_EQ(found->First(0), 3u);
+      EXPECT_TRUE(!trimmed.ok() || found->First(0) == 3);
       EXPECT_TRUE(found->First(0) == 0 || found->First(0) == 3);
       for (uint64_t next = found->First(0); next < 7; ++next) {
         EXPECT_EQ(Read(*found, next), ReadOutcome::kRecords) << next;
@@ -266,6 +345,29 @@ TEST(StoreRetentionByConsumers, KeepsWhatOneHasNotReadAndNamesThoseWhoLose) {
   EXPECT_THAT(trimmed->lost_by, ElementsAre("slow"));
   ASSERT_TRUE(slow->Commit({.partition = 0, .position = 5}).ok());
   EXPECT_THAT(store->Trim({.appended_since = kEndOfTime, .unread = false})->lost_by, IsEmpty());
+  // One that has just been opened has read nothing; nor has one whose position is lost.
+  const auto fresh = *StoreConsumer::Open(path, "fresh");
+  for (int i = 0; i < 3; ++i) {
+    const std::string payload(5000, 'x');
+    ASSERT_EQ(store->Append({.key = "k", .payload = payload}, kT0).outcome,
+              AppendOutcome::kAppended);
+    ASSERT_TRUE(store->Commit().ok());
+  }
+  ASSERT_TRUE(fast->Commit({.partition = 0, .position = 9}).ok());
+  ASSERT_TRUE(slow->Commit({.partition = 0, .position = 9}).ok());
+  EXPECT_EQ(store->Trim(kAllRead)->files, 0u) << "for the sake of the fresh one";
+  ASSERT_TRUE(fresh->Commit({.partition = 0, .position = {8, 12345}}).ok());
+  EXPECT_EQ(store->Trim(kAllRead)->files, 0u) << "it was not these records that were read";
+  ASSERT_TRUE(fresh->Commit({.partition = 0, .position = 8}).ok());
+  EXPECT_EQ(store->Trim(kAllRead)->files, 3u);
+}
+
+TEST(StoreRetentionByConsumers, RefusesAPathThatLeadsElsewhere) {
+  const TemporaryDirectory directory;
+  const std::string path = directory / "store";
+  const auto store = *EventStore::Open(path, {.partitions = 1});
+  std::filesystem::rename(path, directory / "moved");
+  EXPECT_TRUE(absl::IsFailedPrecondition(store->Trim(kAllRead).status()));
 }
 
 }  // namespace

@@ -40,11 +40,6 @@ class WatchedStorage final : public Storage {
   int open() const { return open_; }
   int open_most() const { return open_most_; }
   void ForgetMost() { open_most_ = open_.load(); }
-  // What comes between just before the next read of a file. REQUIRES: one thread.
-  void AtNextRead(std::function<void()> act) {
-    act_ = std::move(act);
-    acts_ = true;
-  }
   // How often a file was to be synced, also in vain.
   int syncs() const { return syncs_; }
   // `call` is made within each of them from now on, before the disk does its work. Not beside threads
@@ -100,16 +95,14 @@ class WatchedStorage final : public Storage {
   class Reader final : public StorageReader {
    public:
     Reader(WatchedStorage& owner, std::unique_ptr<StorageReader> under)
-        : owner_(owner), opened_(owner), under_(std::move(under)) {}
+        : opened_(owner), under_(std::move(under)) {}
 
     absl::StatusOr<size_t> ReadAt(uint64_t offset, absl::Span<char> buffer) override {
-      if (owner_.acts_.exchange(false)) owner_.act_();
       return under_->ReadAt(offset, buffer);
     }
     absl::StatusOr<uint64_t> Size() override { return under_->Size(); }
 
    private:
-    WatchedStorage& owner_;
     const Opened opened_;
     const std::unique_ptr<StorageReader> under_;
   };
@@ -158,8 +151,6 @@ class WatchedStorage final : public Storage {
 
   Storage& under_;
   std::atomic<Trouble> trouble_ = Trouble::kNone;
-  std::function<void()> act_;
-  std::atomic<bool> acts_ = false;
   std::atomic<int> open_ = 0;
   std::atomic<int> open_most_ = 0;
   std::atomic<int> syncs_ = 0;
