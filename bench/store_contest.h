@@ -1,0 +1,240 @@
+// What the contests of the event store share: the records, a store for them, and rounds of two
+// contestants by turns.
+//
+// Records have a key of 12 bytes and a payload of 188, and come in batches of 256. Every contestant
+// keeps the same ones, numbered from 0; whoever can be read is read back and compared.
+//
+// Counters of a contest, the medians of its rounds: `rival_per_second`, as items_per_second of the other
+// contestant; `rival_ratio`, pleat's rate in the rival's, of two turns that followed each other; and
+// `rival_cpu_ratio`, the same by processor time, where one thread does all the work of both.
+//
+// PLEAT_BENCH_DIR says where files go, as for snapshots.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+#include <pleat/event_store.h>
+
+#include "bench/disk_directory.h"
+#include "bench/settings.h"
+#include "bench/stopwatch.h"
+#include "bench/stream.h"
+
+namespace pleat::bench {
+
+constexpr size_t kKeyBytes = 12;
+constexpr size_t kPayloadBytes = 188;
+constexpr size_t kRecordBytes = kKeyBytes + kPayloadBytes;
+constexpr size_t kBatchRecords = 256;
+constexpr int kPartitions = 64;
+
+inline size_t StoreRecords(size_t full) {
+  return Tiny() ? 4 * kBatchRecords : Quick() ? full / 8 : full;
+}
+
+inline void Require(bool holds, const char* what) {
+  if (!holds) throw std::runtime_error(what);
+}
+
+// What records come to, in any order: whoever has kept the same ones has the same.
+struct Tally {
+  uint64_t count = 0;
+  uint64_t sum = 0;
+
+  void Add(std::string_view key, std::string_view payload) {
+    if (key.size() != kKeyBytes || payload.size() != kPayloadBytes) return;
+    ++count;
+    sum += Scatter(WordAt(key, 4) ^ Scatter(WordAt(payload, 0) ^ WordAt(payload, 180)));
+  }
+  static uint64_t WordAt(std::string_view text, size_t at) {
+    uint64_t word;
+    std::memcpy(&word, text.data() + at, sizeof(word));
+    return word;
+  }
+  friend bool operator==(const Tally&, const Tally&) = default;
+};
+
+// The record of each number, which is in its payload and draws its key.
+class NumberedRecords {
+ public:
+  NumberedRecords() : keys_(Keys::Make(1 << 16, kKeyBytes)) {}
+
+  // Those of [begin, end), in batches that end at a multiple of `lot` records, too. `take` gets each
+  // batch, and whether a lot ends with it.
+  template <class Take>
+  void ForEachBatch(uint64_t begin, uint64_t end, uint64_t lot, const Take& take) {
+    while (begin < end) {
+      const uint64_t lot_end = std::min(end, (begin / lot + 1) * lot);
+      const auto size = std::min<uint64_t>(kBatchRecords, lot_end - begin);
+      for (uint64_t i = 0; i < size; ++i) Number(i, begin + i);
+      begin += size;
+      take(std::span<const StoreRecord>(batch_.data(), size), begin == lot_end);
+    }
+  }
+
+  static Tally TallyOf(uint64_t count) {
+    Tally tally;
+    NumberedRecords().ForEachBatch(0, count, count, [&](const auto& batch, bool) {
+      for (const StoreRecord& record : batch) tally.Add(record.key, record.payload);
+    });
+    return tally;
+  }
+
+ private:
+  void Number(size_t place, uint64_t number) {
+    char* const payload = payloads_.data() + place * kPayloadBytes;
+    const uint64_t scattered = Scatter(number);
+    std::memcpy(payload, &number, sizeof(number));
+    std::memcpy(payload + kPayloadBytes - sizeof(scattered), &scattered, sizeof(scattered));
+    batch_[place] = {.key = keys_[scattered % keys_.size()],
+                     .stamp = kStart,
+                     .id = {},
+                     .payload = {payload, kPayloadBytes}};
+  }
+
+  Keys keys_;
+  std::vector<char> payloads_ = std::vector<char>(kBatchRecords * kPayloadBytes, 'x');
+  std::array<StoreRecord, kBatchRecords> batch_;
+};
+
+// A store in a directory of its own, which goes with it. It is warm: its first file has begun, which takes
+// some syncs, and is left out of the time as the start of a server is.
+class ContestStore {
+ public:
+  explicit ContestStore(StoreDurability durability, int partitions = kPartitions) {
+    auto store = EventStore::Open(disk_.path() + "/store",
+                                  {.partitions = partitions, .durability = durability});
+    Require(store.ok(), "no store");
+    store_ = *std::move(store);
+    const AppendWhere note{.note = StoreNote{.name = "warm", .value = {}}};
+    Require(store_->AppendBatch({}, kStart, note).outcome == AppendOutcome::kAppended, "no note");
+    Require(store_->Sync().ok(), "cannot sync");
+  }
+
+  EventStore* operator->() const { return store_.get(); }
+  std::string path() const { return disk_.path() + "/store"; }
+
+  void Append(std::span<const StoreRecord> batch) {
+    Require(store_->AppendBatch(batch, kStart).taken == batch.size(), "records were refused");
+  }
+  void Commit() { Require(store_->Commit().ok(), "no commit"); }
+  // All of these by one thread, which commits behind each lot.
+  void AppendAll(uint64_t count, uint64_t lot) {
+    records_.ForEachBatch(0, count, lot, [&](const auto& batch, bool lot_ends) {
+      Append(batch);
+      if (lot_ends) Commit();
+    });
+  }
+
+  Tally Read(int partition) {
+    Tally tally;
+    for (uint64_t next = 0;; next = page_.next()) {
+      const auto read = store_->Read(partition, next, 1 << 20, page_);
+      Require(read.ok(), "cannot read");
+      if (*read != ReadOutcome::kRecords) return tally;
+      for (const StoredRecord& record : page_.records()) tally.Add(record.key, record.payload);
+    }
+  }
+  Tally ReadAll() {
+    Tally all;
+    for (int partition = 0; partition < store_->partitions(); ++partition) {
+      const Tally one = Read(partition);
+      all.count += one.count;
+      all.sum += one.sum;
+    }
+    return all;
+  }
+  void RequireAll(uint64_t count) {
+    Require(ReadAll() == NumberedRecords::TallyOf(count), "the store has other records");
+  }
+
+ private:
+  DiskDirectory disk_;
+  std::unique_ptr<EventStore> store_;
+  NumberedRecords records_;
+  StorePage page_;
+};
+
+inline double Median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+inline size_t ContestRounds() { return Tiny() ? 1 : Quick() ? 3 : 5; }
+
+// Rounds in which each contestant has a turn, and begins every other time: so what else goes on in the
+// machine meets both. Both do `items(round)` in the time that they return.
+template <class Items, class Ours, class Rival>
+void Contest(benchmark::State& state, size_t rounds, const Items& items, const Ours& ours,
+             const Rival& rival) {
+  std::array<std::vector<double>, 2> rates;
+  std::vector<double> ratios;
+  std::vector<double> cpu_ratios;
+  for (size_t round = 0; round < rounds; ++round) {
+    std::array<Spent, 2> spent;
+    for (const size_t turn : {round % 2, 1 - round % 2}) {
+      spent[turn] = turn == 0 ? ours(round) : rival(round);
+      rates[turn].push_back(static_cast<double>(items(round)) / spent[turn].seconds);
+    }
+    ratios.push_back(spent[1].seconds / spent[0].seconds);
+    if (spent[0].cpu_seconds > 0 && spent[1].cpu_seconds > 0) {
+      cpu_ratios.push_back(spent[1].cpu_seconds / spent[0].cpu_seconds);
+    }
+  }
+  Report(state, {.seconds = static_cast<double>(items(0)) / Median(rates[0])}, items(0));
+  state.counters["rival_per_second"] = Median(rates[1]);
+  state.counters["rival_ratio"] = Median(ratios);
+  if (!cpu_ratios.empty()) state.counters["rival_cpu_ratio"] = Median(cpu_ratios);
+}
+
+// Runs a benchmark that throws when something is wrong.
+template <class Run>
+void RegisterContest(const std::string& name, const Run& run) {
+  const auto guarded = [run](benchmark::State& state) {
+    for (auto _ : state) {
+      try {
+        run(state);
+      } catch (const std::exception& error) {
+        return Fail(state, error.what());
+      }
+    }
+  };
+  benchmark::RegisterBenchmark(name.c_str(), guarded)
+      ->Iterations(1)
+      ->UseManualTime()
+      ->Unit(benchmark::kMillisecond);
+}
+
+// store/interval/NAME and store/process/NAME: one thread commits behind each kLotRecords. `rival(count)`
+// keeps as many records, checks them, and returns what keeping them took.
+constexpr uint64_t kLotRecords = 1000;
+template <class Rival>
+void RegisterLots(const std::string& name, const Rival& rival) {
+  const auto run = [rival](benchmark::State& state, StoreDurability durability) {
+    const size_t count = StoreRecords(200'000);
+    const auto ours = [&](size_t) {
+      ContestStore store(durability);
+      const Spent spent = Timed([&] { store.AppendAll(count, kLotRecords); });
+      store.RequireAll(count);
+      return spent;
+    };
+    Contest(
+        state, ContestRounds(), [&](size_t) { return count; }, ours,
+        [&](size_t) { return rival(count); });
+  };
+  RegisterContest("store/interval/" + name,
+                  [run](auto& state) { run(state, StoreDurability::kInterval); });
+  RegisterContest("store/process/" + name,
+                  [run](auto& state) { run(state, StoreDurability::kProcess); });
+}
+
+}  // namespace pleat::bench
