@@ -78,6 +78,7 @@ std::optional<double> Ratio(const Results& results, std::string_view of, std::st
 struct CounterColumn {
   const char* heading;
   std::vector<const char*> counters;
+  bool is_rate = false;
 };
 const CounterColumn kCounterColumns[] = {
     {"bytes/member", {"bytes_per_member"}},
@@ -95,6 +96,9 @@ const CounterColumn kCounterColumns[] = {
     {"count ns", {"count_ns"}},
     {"count since ns", {"count_since_ns"}},
     {"expire ns", {"expire_ns"}},
+    {"the rival's", {"rival_per_second"}, /*is_rate=*/true},
+    {"ratio", {"rival_ratio"}},
+    {"by processor time", {"rival_cpu_ratio"}},
 };
 
 std::vector<std::string> Headings(const std::string& base, const std::string& unit) {
@@ -113,7 +117,7 @@ std::vector<std::string> Cells(const Results& results, const std::string& name,
     std::string& cell = cells.emplace_back();
     for (const char* counter : column.counters) {
       const auto figure = results.Figure(name, counter);
-      if (cell.empty() && figure) cell = Digits(*figure);
+      if (cell.empty() && figure) cell = column.is_rate ? Short(*figure) : Digits(*figure);
     }
   }
   return cells;
