@@ -22,15 +22,15 @@ class StoreConsumerCore {
 
   size_t partitions() const noexcept { return partitions_; }
 
-  Checkpoint checkpoint(int partition) const {
+  StoreCheckpoint checkpoint(int partition) const {
     LockGuard guard(lock_);
     return file_.checkpoints[Checked(partition)];
   }
 
-  absl::Status Commit(std::span<const Checkpoint> checkpoints) {
+  absl::Status Commit(std::span<const StoreCheckpoint> checkpoints) {
     LongLockGuard commit_guard(commit_lock_);
     ConsumerFile file = Copy();
-    for (const Checkpoint& each : checkpoints) {
+    for (const StoreCheckpoint& each : checkpoints) {
       PLEAT_CHECK(each.metadata.size() <= kCheckpointMetadataBytesMax);
       file.checkpoints[Checked(each.partition)] = each;
     }
@@ -83,13 +83,15 @@ absl::StatusOr<std::unique_ptr<StoreConsumer>> StoreConsumer::Open(std::string_v
 
 int StoreConsumer::partitions() const noexcept { return static_cast<int>(core_->partitions()); }
 
-Checkpoint StoreConsumer::checkpoint(int partition) const { return core_->checkpoint(partition); }
+StoreCheckpoint StoreConsumer::checkpoint(int partition) const {
+  return core_->checkpoint(partition);
+}
 
-absl::Status StoreConsumer::Commit(std::span<const Checkpoint> checkpoints) {
+absl::Status StoreConsumer::Commit(std::span<const StoreCheckpoint> checkpoints) {
   return core_->Commit(checkpoints);
 }
 
-absl::Status StoreConsumer::Commit(const Checkpoint& checkpoint) {
+absl::Status StoreConsumer::Commit(const StoreCheckpoint& checkpoint) {
   return core_->Commit({&checkpoint, 1});
 }
 
@@ -100,9 +102,9 @@ absl::StatusOr<std::vector<std::string>> StoreConsumer::Names(std::string_view s
   return NamesOfConsumers(store, storage);
 }
 
-absl::StatusOr<std::vector<Checkpoint>> StoreConsumer::Look(std::string_view store,
-                                                            std::string_view name,
-                                                            Storage* storage) {
+absl::StatusOr<std::vector<StoreCheckpoint>> StoreConsumer::Look(std::string_view store,
+                                                                 std::string_view name,
+                                                                 Storage* storage) {
   if (absl::Status right = CheckConsumerName(name); !right.ok()) return right;
   const absl::StatusOr<OpenedStore> opened = OpenStoreToRead(store, storage);
   if (!opened.ok()) return opened.status();

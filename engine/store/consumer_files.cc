@@ -25,7 +25,7 @@ absl::Status Impossible(const StorageDirectory& directory) {
                      "it is damaged: remove the consumer, and let it begin anew");
 }
 
-bool GetCheckpoint(FieldReader& in, Checkpoint& checkpoint) {
+bool GetCheckpoint(FieldReader& in, StoreCheckpoint& checkpoint) {
   checkpoint.position.offset = in.Number();
   checkpoint.position.mark = in.Word();
   checkpoint.metadata = std::string(in.Bytes());
@@ -92,7 +92,7 @@ std::string ConsumerFile::Bytes() const {
   out.PutNumber(kCheckpointFormat);
   out.PutWord(identity);
   out.PutNumber(checkpoints.size());
-  for (const Checkpoint& checkpoint : checkpoints) {
+  for (const StoreCheckpoint& checkpoint : checkpoints) {
     out.PutNumber(checkpoint.position.offset);
     out.PutWord(checkpoint.position.mark);
     out.PutBytes(checkpoint.metadata);
@@ -132,7 +132,7 @@ absl::StatusOr<ConsumerFile> ConsumerFile::Read(StorageDirectory& directory,
   }
   ConsumerFile file(store);
   const bool right = std::ranges::all_of(
-      file.checkpoints, [&](Checkpoint& checkpoint) { return GetCheckpoint(in, checkpoint); });
+      file.checkpoints, [&](StoreCheckpoint& checkpoint) { return GetCheckpoint(in, checkpoint); });
   if (!right || !in.done()) return Impossible(directory);
   return file;
 }

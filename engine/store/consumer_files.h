@@ -34,14 +34,14 @@ absl::StatusOr<std::vector<std::string>> NamesOfConsumers(std::string_view store
 // How far all of these have read, on the disk for certain. `store` has to lead to the store still.
 struct ReadSoFar {
   std::string name;
-  std::vector<Checkpoint> checkpoints;
+  std::vector<StoreCheckpoint> checkpoints;
 };
 absl::StatusOr<std::vector<ReadSoFar>> ReadByConsumers(std::string_view store, Storage* storage,
                                                        const StoreManifest& manifest);
 
 struct ConsumerFile {
-  uint64_t identity;                    // of the store
-  std::vector<Checkpoint> checkpoints;  // one for each partition, in their order
+  uint64_t identity;                         // of the store
+  std::vector<StoreCheckpoint> checkpoints;  // one for each partition, in their order
 
   // All at the beginning.
   explicit ConsumerFile(const StoreManifest& store);

@@ -382,7 +382,7 @@ absl::StatusOr<std::vector<Consumed>> EventStoreCore::Consumers() const {
   StorePage page;
   for (const ReadSoFar& consumer : *consumers) {
     consumed.push_back({consumer.name, {}});
-    for (const Checkpoint& each : consumer.checkpoints) {
+    for (const StoreCheckpoint& each : consumer.checkpoints) {
       const absl::StatusOr<ReadOutcome> read = Read(each.partition, each.position, 1, page);
       const bool is_lost = read.ok() && *read == ReadOutcome::kPositionLost;
       consumed.back().offsets.push_back(is_lost ? 0 : each.position.offset);

@@ -85,7 +85,7 @@ class PLEAT_EXPORT EventStoreReader {
 inline constexpr size_t kConsumerNameBytesMax = 64;
 inline constexpr size_t kCheckpointMetadataBytesMax = 1024;
 
-struct Checkpoint {
+struct StoreCheckpoint {
   int partition = 0;
   StorePosition position;  // where to read on; 0: from the beginning
   std::string metadata;    // whatever the consumer wants to know again
@@ -119,15 +119,15 @@ class PLEAT_EXPORT StoreConsumer {
   int partitions() const noexcept;
 
   // As it was committed last. REQUIRES: 0 <= partition < partitions().
-  Checkpoint checkpoint(int partition) const;
+  StoreCheckpoint checkpoint(int partition) const;
 
   // Sets the checkpoints of some partitions, all of them or none, on the disk. A position may go
   // back. Complexity: writes one small file and syncs it and its directory, so do it every so many
   // records. REQUIRES: no partition twice; metadata of at most kCheckpointMetadataBytesMax bytes.
   // Errors: those of storage.h. checkpoint() says the old ones; after a crash the disk may have the
   // new ones. Try again, or stop.
-  absl::Status Commit(std::span<const Checkpoint> checkpoints);
-  absl::Status Commit(const Checkpoint& checkpoint);
+  absl::Status Commit(std::span<const StoreCheckpoint> checkpoints);
+  absl::Status Commit(const StoreCheckpoint& checkpoint);
 
   // The names of all consumers of a store, sorted. Errors: kNotFound: there is
   // no event store; those of storage.h.
@@ -135,8 +135,9 @@ class PLEAT_EXPORT StoreConsumer {
                                                         Storage* storage = nullptr);
   // The checkpoints of one, in the order of partitions, also while another process has it.
   // Errors: as Open(), but for kUnavailable; kNotFound also if there is no consumer of the name.
-  static absl::StatusOr<std::vector<Checkpoint>> Look(std::string_view store, std::string_view name,
-                                                      Storage* storage = nullptr);
+  static absl::StatusOr<std::vector<StoreCheckpoint>> Look(std::string_view store,
+                                                           std::string_view name,
+                                                           Storage* storage = nullptr);
   // Removes its checkpoints; an empty directory may be left. Errors: as Look(), and kUnavailable.
   // A damaged one, and one of another store, is removed as well.
   static absl::Status Remove(std::string_view store, std::string_view name,

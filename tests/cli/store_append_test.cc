@@ -355,7 +355,9 @@ TEST_F(StoreAppend, AFullDiskIsNamedAndTheNextRunGoesOn) {
     std::filesystem::remove_all(store_);
     const TroubledEnd end = RunInTrouble(
         words, {.kind = Trouble::Kind::kError, .call = call, .error = ENOSPC}, scratch_ / "err");
-    if (end.code == 1) EXPECT_THAT(Content(scratch_ / "err"), HasSubstr("No space left on device"));
+    if (end.code == 1) {
+      EXPECT_THAT(Content(scratch_ / "err"), HasSubstr("No space left on device"));
+    }
     write_was_named = end.code == 1 && end.failed_call == "write";
     if (call % 20 != 0 && !write_was_named) continue;
     Append("--key user " + file);

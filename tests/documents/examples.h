@@ -52,6 +52,8 @@ template <class... Args>
 void Reject(const Args&...);
 template <class... Args>
 void Warn(const Args&...);
+template <class... Args>
+void Send(const Args&...);
 
 // Those of docs/howto-keep-events.md.
 struct Total {

@@ -126,7 +126,7 @@ TEST_F(StoreConsumerTest, FindsEachDamagedByteAndEachLength) {
 // have the new ones; and the new ones if Commit() was OK.
 TEST_F(StoreConsumerTest, CommitsAllOrNothingWhateverFails) {
   const auto checkpoint = [](int partition, uint64_t at) {
-    return Checkpoint{.partition = partition, .position = at};
+    return StoreCheckpoint{.partition = partition, .position = at};
   };
   for (size_t call = 0, calls = 1; call < calls; ++call) {
     FaultyStorage storage;
@@ -178,7 +178,7 @@ TEST(StoreConsumers, AreNamedSeenAndRemoved) {
   ASSERT_TRUE(mail->Commit({.partition = 1, .position = 4, .metadata = "n"}).ok());
   ASSERT_TRUE(bills->Commit({.partition = 0, .position = 5}).ok());
   EXPECT_THAT(*StoreConsumer::Names(path), ElementsAre("bills", "idle", "mail"));
-  const absl::StatusOr<std::vector<Checkpoint>> seen = StoreConsumer::Look(path, "mail");
+  const absl::StatusOr<std::vector<StoreCheckpoint>> seen = StoreConsumer::Look(path, "mail");
   ASSERT_TRUE(seen.ok()) << seen.status();
   EXPECT_EQ(seen->at(1).position.offset, 4u);
   EXPECT_EQ(seen->at(1).metadata, "n");

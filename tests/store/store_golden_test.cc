@@ -88,7 +88,7 @@ std::string ContentsOf(FaultyStorage& storage) {
   }
   const StoreNotes notes = *store->Notes();
   for (const auto& [name, value] : notes) text += name + " = " + value + "\n";
-  const Checkpoint mail = (*StoreConsumer::Look(kStorePath, "mail", &storage))[1];
+  const StoreCheckpoint mail = (*StoreConsumer::Look(kStorePath, "mail", &storage))[1];
   return text + "mail at " + std::to_string(mail.position.offset) + ", mark " +
          std::to_string(mail.position.mark) + ", " + mail.metadata + "\n";
 }

@@ -23,7 +23,7 @@ namespace {
 // What the list says of one.
 struct ConsumerReport {
   std::string name;
-  std::vector<Checkpoint> checkpoints;
+  std::vector<StoreCheckpoint> checkpoints;
   uint64_t unread = 0;     // records that are durable and there
   bool is_behind = false;  // records that it has not read were removed
 };
@@ -34,11 +34,11 @@ absl::StatusOr<std::vector<ConsumerReport>> ReportAll(const std::string& directo
   if (!names.ok()) return names.status();
   std::vector<ConsumerReport> reports;
   for (const std::string& name : *names) {
-    absl::StatusOr<std::vector<Checkpoint>> checkpoints = StoreConsumer::Look(directory, name);
+    absl::StatusOr<std::vector<StoreCheckpoint>> checkpoints = StoreConsumer::Look(directory, name);
     if (absl::IsNotFound(checkpoints.status())) continue;  // removed just now
     if (!checkpoints.ok()) return checkpoints.status();
     ConsumerReport report{.name = name, .checkpoints = *std::move(checkpoints)};
-    for (const Checkpoint& each : report.checkpoints) {
+    for (const StoreCheckpoint& each : report.checkpoints) {
       const uint64_t first = store.First(each.partition);
       const uint64_t from = std::max(each.position.offset, first);
       report.unread += std::max(store.Durable(each.partition), from) - from;
@@ -65,7 +65,7 @@ std::string ListJson(const std::vector<ConsumerReport>& reports) {
   for (const ConsumerReport& each : reports) {
     out += "{\"name\":" + JsonText(each.name) + "," + MembersText({{"unread", each.unread}}) +
            ",\"removed_unread\":" + (each.is_behind ? "true" : "false") + ",\"next\":[";
-    for (const Checkpoint& checkpoint : each.checkpoints) {
+    for (const StoreCheckpoint& checkpoint : each.checkpoints) {
       out += (&checkpoint == each.checkpoints.data() ? "" : ",") +
              std::to_string(checkpoint.position.offset);
     }
@@ -80,7 +80,7 @@ absl::Status Move(const std::string& directory, const EventStoreReader& store,
   const absl::StatusOr<std::unique_ptr<StoreConsumer>> consumer =
       StoreConsumer::Open(directory, options.move);
   if (!consumer.ok()) return consumer.status();
-  std::vector<Checkpoint> checkpoints;
+  std::vector<StoreCheckpoint> checkpoints;
   StorePage page;
   for (int p = 0; p < store.partitions(); ++p) {
     if (options.partition && *options.partition != p) continue;
