@@ -54,7 +54,7 @@ class EventStoreCore {
   absl::Status Close();
   absl::StatusOr<ReadOutcome> Read(int partition, const StorePosition& from, size_t bytes,
                                    StorePage& page) const;
-  absl::StatusOr<Trimmed> Trim(const RetentionOptions& keep);
+  absl::StatusOr<TrimAnswer> Trim(const RetentionOptions& keep);
   uint64_t First(int number) const {
     partition(number);
     return segments_.First(static_cast<size_t>(number));
@@ -344,7 +344,7 @@ absl::StatusOr<ReadOutcome> EventStoreCore::Read(int number, const StorePosition
   return PageReader::Fill(segments_, number, from, end.durable(), end.next(), bytes, page);
 }
 
-absl::StatusOr<Trimmed> EventStoreCore::Trim(const RetentionOptions& keep) {
+absl::StatusOr<TrimAnswer> EventStoreCore::Trim(const RetentionOptions& keep) {
   LongLockGuard trim_guard(trim_lock_);
   Segments::Oldest oldest;
   {
@@ -355,7 +355,7 @@ absl::StatusOr<Trimmed> EventStoreCore::Trim(const RetentionOptions& keep) {
     oldest =
         segments_.OldestToGo(keep, Needed(*consumers, keep.unread), committer_.certain_segment());
   }
-  if (oldest.numbers.empty()) return Trimmed{};
+  if (oldest.numbers.empty()) return TrimAnswer{};
   const absl::StatusOr<uint64_t> first_note = KeepNotes(oldest.first_offsets.back());
   if (!first_note.ok()) return first_note.status();
   LongLockGuard guard(commit_lock_);
@@ -366,11 +366,11 @@ absl::StatusOr<Trimmed> EventStoreCore::Trim(const RetentionOptions& keep) {
   std::vector<uint64_t> needed = Needed(*consumers, keep.unread);
   needed.back() = *first_note;
   oldest = segments_.OldestToGo(keep, needed, oldest.first);
-  if (oldest.numbers.empty()) return Trimmed{};
+  if (oldest.numbers.empty()) return TrimAnswer{};
   if (absl::Status dropped = committer_.Drop(oldest); !dropped.ok()) return dropped;
-  return Trimmed{.files = oldest.numbers.size(),
-                 .bytes = oldest.bytes,
-                 .lost_by = WhoHasNotRead(*consumers, oldest.first_offsets)};
+  return TrimAnswer{.files = oldest.numbers.size(),
+                    .bytes = oldest.bytes,
+                    .lost_by = WhoHasNotRead(*consumers, oldest.first_offsets)};
 }
 
 // Who has a position that is lost has read nothing of what is there.
@@ -483,7 +483,9 @@ absl::Status EventStore::Commit() { return core_->Commit(); }
 absl::Status EventStore::Sync() { return core_->Sync(); }
 absl::Status EventStore::Close() { return core_->Close(); }
 
-absl::StatusOr<Trimmed> EventStore::Trim(const RetentionOptions& keep) { return core_->Trim(keep); }
+absl::StatusOr<TrimAnswer> EventStore::Trim(const RetentionOptions& keep) {
+  return core_->Trim(keep);
+}
 
 uint64_t EventStore::First(int partition) const noexcept { return core_->First(partition); }
 uint64_t EventStore::Durable(int partition) const noexcept {

@@ -40,6 +40,11 @@ bool WasRemoved(const absl::Status& read, const Segments& segments, int partitio
 
 }  // namespace
 
+StorePosition StorePage::PositionAfter(size_t index) const noexcept {
+  PLEAT_CHECK(index < records_.size());
+  return {records_[index].offset + 1, MarkOf(records_[index])};
+}
+
 absl::Status PageReader::ReadSections(const Segments& segments, int partition, uint64_t from,
                                       StorePage& page) {
   const FoundSections& found = page.parts_->found;

@@ -208,15 +208,17 @@ struct AppendAnswer {
 enum class ReadOutcome : uint8_t {
   kRecords = 0,  // the page has one at least
   kEnd = 1,      // the page is empty: nothing is durable from there on
-  // The records there were removed: First() says where to begin. Or the partition never came so
-  // far, or the record before has another mark: a position of another store, or of records that
-  // the power has taken.
+  // Before First(), the records there were removed: there is a gap, and reading goes on at First().
+  // Else the partition never came so far, or the record before has another mark: a position of
+  // another store, or of records that the power has taken. Stop, and let a person choose between
+  // First() and Durable().
   kPositionLost = 20,
 };
 
 // Where to read on: at the record of that offset. `mark` is drawn from the record before it. So a
 // position that was kept is found out if it is one of another store, or of records that were lost
-// before others came in their place. A plain offset is a position without a mark.
+// before others came in their place. A plain offset is a position without a mark, and is not
+// checked.
 struct StorePosition {
   // NOLINTNEXTLINE(google-explicit-constructor)
   constexpr StorePosition(uint64_t to_read = 0, uint64_t drawn = 0) noexcept
@@ -242,8 +244,9 @@ class PLEAT_EXPORT StorePage {
   std::span<const StoredRecord> records() const noexcept { return records_; }
   // The offset behind the last record, where to read on.
   uint64_t next() const noexcept { return position_.offset; }
-  // The same with a mark, to be kept.
+  // The same with a mark, to be kept; and behind one of the records. REQUIRES: there is that one.
   StorePosition position() const noexcept { return position_; }
+  StorePosition PositionAfter(size_t index) const noexcept;
 
  private:
   friend PageReader;
@@ -258,13 +261,14 @@ class PLEAT_EXPORT StorePage {
 struct RetentionOptions {
   // Records that were appended at this instant or later. Default: all of them.
   EngineTime appended_since = kBeginningOfTime;
-  // Records that a consumer (event_store_reader.h) has not read.
+  // Records that a consumer (event_store_reader.h) has not read, from its first Open() on. So
+  // {.appended_since = now} lets go what all of them have read.
   bool unread = true;
   // Above so many bytes of files the oldest go all the same, and those lose who need them.
   uint64_t bytes_max = UINT64_MAX;
 };
 
-struct Trimmed {
+struct TrimAnswer {
   uint64_t files = 0;  // that are gone
   uint64_t bytes = 0;
   std::vector<std::string> lost_by;  // consumers that had not read all of that
@@ -354,7 +358,7 @@ class PLEAT_EXPORT EventStore {
   // storage.h; kFailedPrecondition if the path leads elsewhere now; kDataLoss,
   // kFailedPrecondition and kUnimplemented if a consumer cannot be read: see there; kUnavailable
   // if others take notes all the time: call it again.
-  absl::StatusOr<Trimmed> Trim(const RetentionOptions& keep);
+  absl::StatusOr<TrimAnswer> Trim(const RetentionOptions& keep);
 
   // The offset of the first record that was not removed; behind the last record that is durable;
   // and behind the last that was appended.

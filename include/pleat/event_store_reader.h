@@ -87,15 +87,15 @@ inline constexpr size_t kCheckpointMetadataBytesMax = 1024;
 
 struct StoreCheckpoint {
   int partition = 0;
-  StorePosition position;  // where to read on; 0: from the beginning
+  StorePosition position;  // where to read on; 0 is before First() if records were removed
   std::string metadata;    // whatever the consumer wants to know again
 };
 
 // Thread safety: any thread may call any method at any time, but the destructor.
 class PLEAT_EXPORT StoreConsumer {
  public:
-  // Opens the consumer of that name, or makes it, and locks it. A new one begins at the beginning
-  // of every partition: to begin elsewhere, such as at Durable(), Commit() that first.
+  // Opens the consumer of that name, or makes it, and locks it. A new one begins at 0 in every
+  // partition: to begin elsewhere, such as at First() or Durable(), Commit() that first.
   // A name has 1 to kConsumerNameBytesMax letters, digits, '-', '_' or '.', and begins with a
   // letter or a digit. `storage`: where the store is, and outlives this; nothing: the files of the
   // system.

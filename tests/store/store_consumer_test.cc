@@ -201,6 +201,13 @@ TEST_F(StoreConsumerTest, ReadsOnFromAPositionWithAMark) {
   const StorePosition end = page.position();
   EXPECT_EQ(end.offset, 3u);
   EXPECT_NE(end.mark, 0u);
+  EXPECT_EQ(page.PositionAfter(2), end);
+  const StorePosition middle = page.PositionAfter(0);
+  EXPECT_EQ(middle.offset, 1u);
+  StorePage another;
+  EXPECT_EQ(*store_->Read(0, middle, 1 << 20, another), ReadOutcome::kRecords);
+  EXPECT_EQ(*store_->Read(0, StorePosition(1, end.mark), 1 << 20, another),
+            ReadOutcome::kPositionLost);
   EXPECT_EQ(*store_->Read(0, end, 1 << 20, page), ReadOutcome::kEnd);
   Append(*store_, "four");
   ASSERT_TRUE(store_->Commit().ok());

@@ -189,7 +189,7 @@ class StoreLife {
 
   void Trim(const RetentionOptions& keep) {
     if (store == nullptr) return;
-    const absl::StatusOr<Trimmed> trimmed = store->Trim(keep);
+    const absl::StatusOr<TrimAnswer> trimmed = store->Trim(keep);
     last = trimmed.status();
     // If it has failed, the next start may find that it was done.
     if (trimmed.ok()) {

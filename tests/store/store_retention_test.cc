@@ -92,7 +92,7 @@ TEST_F(StoreRetention, RemovesFilesWhoseRecordsAreAllOlder) {
 TEST_F(StoreRetention, KeepsTheNewestFileAlways) {
   Append(3);
   const uint64_t bytes = store_->state().bytes;
-  const absl::StatusOr<Trimmed> trimmed = store_->Trim(kAllRead);
+  const absl::StatusOr<TrimAnswer> trimmed = store_->Trim(kAllRead);
   EXPECT_EQ(trimmed->files, 2u);
   EXPECT_EQ(store_->state().bytes, bytes - trimmed->bytes);
   EXPECT_EQ(store_->state().segments, 1u);
@@ -303,7 +303,7 @@ TEST_F(StoreRetention, IsDoneOrNotWhateverFails) {
     Append(*store, 1);
     const size_t begun = storage.calls();
     storage.Fail({.call = begun + call, .error = EIO});
-    const absl::StatusOr<Trimmed> trimmed = store->Trim({.appended_since = At(3)});
+    const absl::StatusOr<TrimAnswer> trimmed = store->Trim({.appended_since = At(3)});
     calls = storage.calls() - begun;
     storage.Heal();
     const uint64_t first = store->First(0);
@@ -336,7 +336,7 @@ TEST(StoreRetentionByConsumers, KeepsWhatOneHasNotReadAndNamesThoseWhoLose) {
   const auto slow = *StoreConsumer::Open(path, "slow");
   ASSERT_TRUE(fast->Commit({.partition = 0, .position = 5}).ok());
   ASSERT_TRUE(slow->Commit({.partition = 0, .position = 2}).ok());
-  absl::StatusOr<Trimmed> trimmed = store->Trim(kAllRead);
+  absl::StatusOr<TrimAnswer> trimmed = store->Trim(kAllRead);
   ASSERT_TRUE(trimmed.ok()) << trimmed.status();
   EXPECT_EQ(trimmed->files, 2u);
   EXPECT_THAT(trimmed->lost_by, IsEmpty());

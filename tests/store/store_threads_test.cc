@@ -377,7 +377,7 @@ TEST_P(StoreThreads, OneTrimsWhileOthersTakeNotesAndOneReads) {
   uint64_t files = 0;
   for (bool last = false; !last && !HasFailure();) {
     last = writers == 0;
-    const absl::StatusOr<Trimmed> trimmed = store->Trim({.bytes_max = 10'000});
+    const absl::StatusOr<TrimAnswer> trimmed = store->Trim({.bytes_max = 10'000});
     ASSERT_TRUE(trimmed.ok() || absl::IsUnavailable(trimmed.status())) << trimmed.status();
     files += trimmed.ok() ? trimmed->files : 0;
   }

@@ -8,18 +8,13 @@
 #include "engine/lines/feed/read_lines.h"
 #include "engine/lines/plan/event_plan.h"
 #include "engine/lines/plan/event_reader.h"
+#include "engine/lines/scan/option_json.h"
 #include "engine/lines/scan/path.h"
 #include "engine/lines/scan/text.h"
 #include "engine/lines/spec/spec_check.h"
 
 namespace pleat::inline v0_1 {
 namespace {
-
-std::string_view Trimmed(std::string_view line) {
-  while (!line.empty() && IsJsonSpace(line.front())) line.remove_prefix(1);
-  while (!line.empty() && IsJsonSpace(line.back())) line.remove_suffix(1);
-  return line;
-}
 
 // The text that a canonical scalar stands for.
 std::string_view TextOf(std::string_view canonical, TextArena& texts) {

@@ -134,7 +134,7 @@ int TrimStore(const std::string& directory, const StoreOptions& options) {
     keep.appended_since = SaturatingAdd(MonotoneClock().Now(), -options.keep);
   }
   if (options.keep_bytes > 0) keep.bytes_max = options.keep_bytes;
-  const absl::StatusOr<Trimmed> trimmed = (*store)->Trim(keep);
+  const absl::StatusOr<TrimAnswer> trimmed = (*store)->Trim(keep);
   if (!trimmed.ok()) return Complain("store", trimmed.status());
   for (const std::string& name : trimmed->lost_by) {
     WriteLine("pleat store: consumer " + name + " had not read all that was removed");
