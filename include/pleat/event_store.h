@@ -351,7 +351,7 @@ class PLEAT_EXPORT EventStore {
 
   // Removes the oldest files, as far as `keep` allows. Only whole files go, of those that are full
   // and on the disk; so what may go stays for a while, and the newest file always does. Call this
-  // now and then. Complexity: O(files and checkpoints); commits wait while MANIFEST is written.
+  // now and then. Complexity: O(files and checkpoints), a read each; commits wait meanwhile.
   // Consumers are looked up by the path that was opened. One that moves back just when files go may
   // lose what it moves back to.
   // Errors: nothing was removed; but files may have been given up for the next Open(). Those of
