@@ -68,13 +68,12 @@ bool StoreDriverCore::CommitsAtOnce() const noexcept {
 void StoreDriverCore::Start(DurableWaiter::Pointer waiter) {
   const std::lock_guard lock(mutex_);
   if (shut_down_) return;
-  if (!Admit(*waiter)) {
-    waiter.release();
-    return;
-  }
-  waiter->ConnectCancellation();
-  const AppendPlace place = waiter->place();
-  waiters_.insert(*waiter.release());
+  // From here on it belongs to whoever answers it.
+  DurableWaiter& admitted = *waiter.release();
+  if (!Admit(admitted)) return;
+  admitted.ConnectCancellation();
+  const AppendPlace place = admitted.place();
+  waiters_.insert(admitted);
   if (!posted_ && CommitsAtOnce() && IsAppended(place)) PostCommit();
 }
 

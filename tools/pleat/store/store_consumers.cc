@@ -52,6 +52,7 @@ absl::StatusOr<std::vector<ConsumerReport>> ReportAll(const std::string& directo
 std::string ListText(const std::vector<ConsumerReport>& reports) {
   if (reports.empty()) return "no consumers\n";
   std::vector<SummaryRow> rows;
+  rows.reserve(reports.size());
   for (const ConsumerReport& each : reports) {
     rows.push_back(
         {each.name, Grouped(each.unread),
