@@ -170,9 +170,8 @@ absl::StatusOr<std::optional<StoreEnd>> StoreEnd::Read(StorageDirectory& directo
   end.cut.end = in.Word();
   end.first_segment = in.Word();
   end.machine_run = in.Word();
-  if (!in.done() || (end.cut.segment != 0 && end.first_segment > end.cut.segment)) {
-    return std::optional<StoreEnd>();
-  }
+  const bool fits = end.cut.segment == 0 ? end.cut.end == 0 : end.first_segment <= end.cut.segment;
+  if (!in.done() || !fits) return std::optional<StoreEnd>();
   return std::optional<StoreEnd>(end);
 }
 
