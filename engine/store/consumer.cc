@@ -102,31 +102,44 @@ absl::StatusOr<std::vector<std::string>> StoreConsumer::Names(std::string_view s
   return NamesOfConsumers(store, storage);
 }
 
-absl::StatusOr<std::vector<StoreCheckpoint>> StoreConsumer::Look(std::string_view store,
-                                                                 std::string_view name,
-                                                                 Storage* storage) {
+namespace {
+
+// One that is there, without its lock.
+struct FoundConsumer {
+  StoreManifest store;
+  std::unique_ptr<StorageDirectory> directory;
+};
+
+absl::StatusOr<FoundConsumer> FindConsumer(std::string_view store, std::string_view name,
+                                           Storage* storage) {
   if (absl::Status right = CheckConsumerName(name); !right.ok()) return right;
   const absl::StatusOr<OpenedStore> opened = OpenStoreToRead(store, storage);
   if (!opened.ok()) return opened.status();
-  const absl::StatusOr<std::unique_ptr<StorageDirectory>> directory =
+  absl::StatusOr<std::unique_ptr<StorageDirectory>> directory =
       OpenConsumer(store, name, storage, IfMissing::kFail);
   if (!directory.ok()) return directory.status();
-  absl::StatusOr<ConsumerFile> file = ConsumerFile::Read(**directory, opened->manifest);
+  return FoundConsumer{opened->manifest, *std::move(directory)};
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<StoreCheckpoint>> StoreConsumer::Look(std::string_view store,
+                                                                 std::string_view name,
+                                                                 Storage* storage) {
+  const absl::StatusOr<FoundConsumer> found = FindConsumer(store, name, storage);
+  if (!found.ok()) return found.status();
+  absl::StatusOr<ConsumerFile> file = ConsumerFile::Read(*found->directory, found->store);
   if (!file.ok()) return file.status();
   return std::move(file->checkpoints);
 }
 
 absl::Status StoreConsumer::Remove(std::string_view store, std::string_view name,
                                    Storage* storage) {
-  if (absl::Status right = CheckConsumerName(name); !right.ok()) return right;
-  const absl::StatusOr<OpenedStore> opened = OpenStoreToRead(store, storage);
-  if (!opened.ok()) return opened.status();
-  const absl::StatusOr<std::unique_ptr<StorageDirectory>> directory =
-      OpenConsumer(store, name, storage, IfMissing::kFail);
-  if (!directory.ok()) return directory.status();
-  if (absl::Status lock = (*directory)->Lock(); !lock.ok()) return lock;
-  absl::Status removed = (*directory)->Remove(kCheckpointFile);
-  if (removed.ok()) removed = (*directory)->SyncDirectory();
+  const absl::StatusOr<FoundConsumer> found = FindConsumer(store, name, storage);
+  if (!found.ok()) return found.status();
+  if (absl::Status lock = found->directory->Lock(); !lock.ok()) return lock;
+  absl::Status removed = found->directory->Remove(kCheckpointFile);
+  if (removed.ok()) removed = found->directory->SyncDirectory();
   return removed;
 }
 
