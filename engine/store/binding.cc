@@ -2,10 +2,6 @@
 
 #include <xxhash.h>
 
-#include <algorithm>
-
-#include "engine/store/record_code.h"
-
 namespace pleat::inline v0_1 {
 namespace {
 
@@ -30,18 +26,6 @@ uint64_t ChecksumOfSection(std::string_view bytes, const Binding& binding, uint3
   PutFixed(words + 8, first_offset);
   const uint64_t seed = XXH3_64bits_withSeed(words, sizeof words, SeedOf(binding));
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
-}
-
-uint64_t MarkOf(const StoredRecord& record) noexcept {
-  char words[24];
-  PutFixed(words, static_cast<uint64_t>(record.stamp.time_since_epoch().count()));
-  PutFixed(words + 8, static_cast<uint64_t>(record.appended.time_since_epoch().count()));
-  PutFixed(words + 16, uint64_t{record.key.size()} << 32 | record.id.size());
-  uint64_t mark = XXH3_64bits(words, sizeof words);
-  for (const std::string_view bytes : {record.key, record.id, record.payload}) {
-    mark = XXH3_64bits_withSeed(bytes.data(), bytes.size(), mark);
-  }
-  return std::max(mark, uint64_t{1});
 }
 
 }  // namespace pleat::inline v0_1
