@@ -171,8 +171,8 @@ inline double Median(std::vector<double> values) {
 
 inline size_t ContestRounds() { return Tiny() ? 1 : Quick() ? 3 : 5; }
 
-// Rounds in which each contestant has a turn, and begins every other time: so what else goes on in the
-// machine meets both. Both do `items(round)` in the time that they return.
+// Rounds in which each contestant has a turn. Each begins every other round, so that other work on the
+// machine slows both. Both do `items(round)` in the time that they return.
 template <class Items, class Ours, class Rival>
 void Contest(benchmark::State& state, size_t rounds, const Items& items, const Ours& ours,
              const Rival& rival) {

@@ -225,8 +225,8 @@ TEST_F(StoreConsumerTest, ReadsOnFromAPositionWithAMark) {
   }
 }
 
-// In kProcess a consumer may have seen what the power takes. Others come in its place, and are not
-// taken for what it has not read yet.
+// In kProcess a consumer may have read records that the power takes. Other records get their offsets,
+// and the consumer is told: it does not read on in them.
 TEST(StorePositions, TellRecordsThatCameInThePlaceOfLostOnes) {
   FaultyStorage storage;
   auto store = OpenStore(storage, {.durability = StoreDurability::kProcess});
