@@ -16,6 +16,7 @@
 //   store/read/one_of_32    one partition of 32 is read, another one in each round, out of the page cache.
 //   store/read/all_32       Or all of them, one after the other. Beside it as many bytes are copied out of
 //                           a file by pread(), 1 MiB each
+//   store/read/in_order_32  the same in the order of time, by a StoreReplay; each batch has a time of its own
 //   store/bytes/block_256   what a file has beside keys and payloads, in bytes a record: in blocks of 256
 //   store/bytes/block_full  records in 64 partitions, and in full ones.
 //
@@ -168,7 +169,9 @@ void One(benchmark::State& state) {
   state.counters["p50_over_rival"] = p50 / rival_p50;
 }
 
-void Read(benchmark::State& state, bool all) {
+enum class ReadWhat : uint8_t { kOne, kAll, kInOrder };
+
+void Read(benchmark::State& state, ReadWhat what) {
   constexpr int kReadPartitions = 32;
   const size_t count = StoreRecords(4'000'000);
   ContestStore store(StoreDurability::kProcess, kReadPartitions);
@@ -178,11 +181,16 @@ void Read(benchmark::State& state, bool all) {
   raw.WriteAll(count * kRecordBytes, kMib, /*synced=*/false);
 
   const auto partition = [](size_t round) { return static_cast<int>(round) % kReadPartitions; };
-  const auto items = [&](size_t round) { return all ? count : store->Next(partition(round)); };
+  const auto items = [&](size_t round) {
+    return what == ReadWhat::kOne ? store->Next(partition(round)) : count;
+  };
+  const auto read = [&](size_t round) {
+    if (what == ReadWhat::kOne) return store.Read(partition(round));
+    return what == ReadWhat::kAll ? store.ReadAll() : store.ReadInOrder();
+  };
   const auto ours = [&](size_t round) {
     Tally tally;
-    const Spent spent =
-        Timed([&] { tally = all ? store.ReadAll() : store.Read(partition(round)); });
+    const Spent spent = Timed([&] { tally = read(round); });
     Require(tally.count == items(round), "records are missing");
     return spent;
   };
@@ -219,8 +227,9 @@ const bool registered = [] {
     Group(state, kBatchRecords, kThreads * kBatchRecords * kRecordBytes);
   });
   RegisterContest("store/group/one", One);
-  RegisterContest("store/read/one_of_32", [](auto& state) { Read(state, false); });
-  RegisterContest("store/read/all_32", [](auto& state) { Read(state, true); });
+  RegisterContest("store/read/one_of_32", [](auto& state) { Read(state, ReadWhat::kOne); });
+  RegisterContest("store/read/all_32", [](auto& state) { Read(state, ReadWhat::kAll); });
+  RegisterContest("store/read/in_order_32", [](auto& state) { Read(state, ReadWhat::kInOrder); });
   RegisterContest("store/bytes/block_256", [](auto& state) { Bytes(state, kBatchRecords); });
   RegisterContest("store/bytes/block_full", [](auto& state) { Bytes(state, SIZE_MAX); });
   return true;

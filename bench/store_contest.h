@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -23,6 +24,7 @@
 
 #include <benchmark/benchmark.h>
 #include <pleat/event_store.h>
+#include <pleat/event_store_reader.h>
 
 #include "bench/disk_directory.h"
 #include "bench/settings.h"
@@ -124,7 +126,9 @@ class ContestStore {
   std::string path() const { return disk_.path() + "/store"; }
 
   void Append(std::span<const StoreRecord> batch) {
-    Require(store_->AppendBatch(batch, kStart).taken == batch.size(), "records were refused");
+    // By several threads: the store takes the latest time.
+    const EngineTime appended = kStart + Duration(batches_.fetch_add(1, std::memory_order_relaxed));
+    Require(store_->AppendBatch(batch, appended).taken == batch.size(), "records were refused");
   }
   void Commit() { Require(store_->Commit().ok(), "no commit"); }
   // All of these by one thread, which commits behind each lot.
@@ -153,6 +157,16 @@ class ContestStore {
     }
     return all;
   }
+  Tally ReadInOrder() {
+    Tally all;
+    StoreReplay replay(*store_);
+    for (;;) {
+      const auto next = replay.Next();
+      Require(next.ok(), "cannot read");
+      if (*next != ReadOutcome::kRecords) return all;
+      all.Add(replay.record().key, replay.record().payload);
+    }
+  }
   void RequireAll(uint64_t count) {
     Require(ReadAll() == NumberedRecords::TallyOf(count), "the store has other records");
   }
@@ -161,6 +175,7 @@ class ContestStore {
   DiskDirectory disk_;
   std::unique_ptr<EventStore> store_;
   NumberedRecords records_;
+  std::atomic<int64_t> batches_ = 0;
   StorePage page_;
 };
 

@@ -1,5 +1,6 @@
-// For those who read an event store beside the process that appends: an EventStoreReader sees what
-// is durable, and a StoreConsumer keeps how far somebody has read, so that the next run reads on.
+// For those who read an event store. An EventStoreReader sees what is durable beside the process
+// that appends; a StoreConsumer keeps how far somebody has read, so that the next run reads on; a
+// StoreReplay reads all partitions in one order, also into an engine.
 //
 //   auto store = *pleat::EventStoreReader::Open("/var/lib/orders");
 //   auto mail = *pleat::StoreConsumer::Open("/var/lib/orders", "mail");
@@ -33,10 +34,14 @@
 #include <string_view>
 #include <vector>
 
+#include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <pleat/batch.h>
 #include <pleat/detail/export.h>
+#include <pleat/engine.h>
 #include <pleat/event_store.h>
+#include <pleat/time.h>
 #include <pleat/untyped/storage.h>
 
 namespace pleat::inline v0_1 {
@@ -147,6 +152,79 @@ class PLEAT_EXPORT StoreConsumer {
   explicit StoreConsumer(std::unique_ptr<StoreConsumerCore> core);
 
   std::unique_ptr<StoreConsumerCore> core_;
+};
+
+// Reads the records of all partitions in one order: that of `appended`, then of partitions, then of
+// offsets. So results are made again, with other options or other code, in an engine of their own:
+//
+//   auto engine = *pleat::Engine::Open({.partitions = store->partitions()});
+//   pleat::Folder<Order, Basket> baskets(*engine, "baskets", other_options);
+//   pleat::StoreReplay replay(*store, noon);               // what was appended until then
+//   auto replayed = replay.Into(*engine, kTheStore, [&](int partition, const StoredRecord& record) {
+//     baskets.Fold(record.key, Parse(record.payload), record.appended);
+//     baskets.Pop(SIZE_MAX);                               // what closes on the way acts no more
+//   });
+//   if (replayed.ok()) ...                                 // `baskets` is as it was at noon
+//
+// Without an engine: while (*replay.Next() == ReadOutcome::kRecords) Use(replay.record());
+//
+// The order is that of what is durable when a partition is read. What is appended meanwhile comes
+// by the calls of Next() behind the kEnd: there order holds again from the first record on.
+// Memory: pages of 16 MiB together, and at least one section of a block of each partition.
+// Thread safety: one call at a time.
+class PLEAT_EXPORT StoreReplay {
+ public:
+  // Of records that were appended at `until` or before, in these partitions. Ownership: `store`
+  // outlives this.
+  explicit StoreReplay(const EventStore& store, EngineTime until = kEndOfTime,
+                       PartitionRange partitions = {});
+  explicit StoreReplay(const EventStoreReader& store, EngineTime until = kEndOfTime,
+                       PartitionRange partitions = {});
+  ~StoreReplay();
+  StoreReplay(StoreReplay&&) noexcept;
+  StoreReplay& operator=(StoreReplay&&) noexcept;
+
+  // Begins a partition there, and not at the first record that is left. REQUIRES, as the next one:
+  // before Next() and Into().
+  void StartAt(int partition, const StorePosition& from);
+  // Begins each at its first record that was appended at that instant or later. Complexity:
+  // O(log(records)) reads of a section. Errors: those of EventStore::Read().
+  absl::Status StartAt(EngineTime appended);
+
+  // Goes to the next record. kEnd: there is none now; of an EventStoreReader, Refresh() before the
+  // next call. kPositionLost: position(partition()) is the one, see ReadOutcome.
+  // Errors: those of EventStore::Read(). The next call tries again.
+  absl::StatusOr<ReadOutcome> Next();
+
+  // Valid until the next call. REQUIRES: Next() has answered kRecords.
+  const StoredRecord& record() const noexcept;
+  int partition() const noexcept;
+
+  // Where a partition goes on: behind its last record that came. REQUIRES: it is one of those that
+  // are read, as in StartAt().
+  StorePosition position(int partition) const noexcept;
+
+  // Feeds a new engine, or one that was just recovered from a snapshot, with the records behind
+  // SourcePositionOf(source, ...), or where StartAt() was told, and returns how many they were. On
+  // arrival time the engine's time moves to `appended` of each record before `fold` has it, and to
+  // `until` in the end, if that is not kEndOfTime. On event time stamps move it.
+  // Emissions wait in their collections as ever: `fold` pops them, and drops them where nothing is
+  // to act twice. Fold with a SourcePosition if a snapshot is taken later.
+  // REQUIRES: `until` has passed, and what was appended by then is durable; else the state is one in
+  // which records are missing. The collections have read equally far.
+  // Errors, in which the engine is as it was if `fold` was not called; else throw it away.
+  // - kOutOfRange: the engine is at an instant after `until`; the message says the earliest one that
+  //   can be had. Or records that it needs were removed: take a snapshot that has read more.
+  // - kFailedPrecondition: the engine has read further than the store goes, or has folded records
+  //   of `source` with another number of partitions than the store has.
+  // - Those of Next().
+  using FoldRecord = absl::FunctionRef<void(int partition, const StoredRecord& record)>;
+  absl::StatusOr<uint64_t> Into(Engine& engine, uint64_t source, FoldRecord fold);
+
+ private:
+  class Core;
+
+  std::unique_ptr<Core> core_;
 };
 
 }  // namespace pleat::inline v0_1

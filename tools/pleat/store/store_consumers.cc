@@ -14,7 +14,6 @@
 #include "tools/pleat/console.h"
 #include "tools/pleat/json_text.h"
 #include "tools/pleat/quantity_text.h"
-#include "tools/pleat/store/store_place.h"
 #include "tools/pleat/summary_text.h"
 
 namespace pleat::cli {
@@ -81,18 +80,20 @@ absl::Status Move(const std::string& directory, const EventStoreReader& store,
   const absl::StatusOr<std::unique_ptr<StoreConsumer>> consumer =
       StoreConsumer::Open(directory, options.move);
   if (!consumer.ok()) return consumer.status();
+  StoreReplay from(store);
+  if (options.from.time) {
+    if (absl::Status found = from.StartAt(*options.from.time); !found.ok()) return found;
+  }
   std::vector<StoreCheckpoint> checkpoints;
-  StorePage page;
   for (int p = 0; p < store.partitions(); ++p) {
     if (options.partition && *options.partition != p) continue;
-    const absl::StatusOr<uint64_t> offset = FindPlace(store, p, options.from, page);
-    if (!offset.ok()) return offset.status();
-    if (*offset > store.Durable(p)) {
+    const uint64_t offset = options.from.offset.value_or(from.position(p).offset);
+    if (offset > store.Durable(p)) {
       return absl::OutOfRangeError("partition " + std::to_string(p) + " never came to offset " +
-                                   std::to_string(*offset));
+                                   std::to_string(offset));
     }
     checkpoints.push_back((*consumer)->checkpoint(p));
-    checkpoints.back().position = *offset;
+    checkpoints.back().position = offset;
   }
   return (*consumer)->Commit(checkpoints);
 }

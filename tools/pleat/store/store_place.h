@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <optional>
 
-#include <absl/status/statusor.h>
-#include <pleat/event_store_reader.h>
 #include <pleat/time.h>
 
 namespace pleat::cli {
@@ -17,10 +15,5 @@ struct StorePlace {
 
   bool is_given() const { return offset || time; }
 };
-
-// The offset of a place; of none, the first one. Of an instant that has not come yet, the end.
-// `page` is for reading.
-absl::StatusOr<uint64_t> FindPlace(const EventStoreReader& store, int partition,
-                                   const StorePlace& place, StorePage& page);
 
 }  // namespace pleat::cli

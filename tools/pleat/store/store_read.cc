@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <memory>
-#include <queue>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
@@ -20,14 +17,11 @@
 #include "tools/pleat/interrupt.h"
 #include "tools/pleat/json_text.h"
 #include "tools/pleat/output_file.h"
-#include "tools/pleat/store/store_place.h"
 
 namespace pleat::cli {
 namespace {
 
 constexpr int kLookAgainMs = 100;
-// Of the pages of all partitions together.
-constexpr size_t kPagesBytes = size_t{16} << 20;
 
 std::string Base64(std::string_view bytes) {
   return absl::Base64Escape({bytes.data(), bytes.size()});
@@ -59,134 +53,71 @@ std::string LineOf(int partition, const StoredRecord& record) {
          FormatTimestamp(record.appended) + "\"}}\n";
 }
 
-// Where the reader stands in a partition.
-class Cursor {
- public:
-  Cursor(const EventStoreReader& store, int partition, const StoreOptions& options, size_t bytes)
-      : store_(store), partition_(partition), options_(options), bytes_(bytes) {}
+PartitionRange PartitionsOf(const EventStoreReader& store, const StoreOptions& options) {
+  if (options.partition) return PartitionRange::One(*options.partition);
+  if (options.key) return PartitionRange::One(PartitionOf(*options.key, store.partitions()));
+  return {};
+}
 
-  // Goes to the first record that is asked for.
-  absl::Status Begin() {
-    absl::StatusOr<uint64_t> first = FindPlace(store_, partition_, options_.from, page_);
-    if (!first.ok()) return first.status();
-    next_ = *first;
-    at_ = page_.records().size();
-    return Load();
-  }
-  // Looks for records, if there were none.
-  absl::Status Load() {
-    while (!has_record() && !at_end_) {
-      const absl::StatusOr<ReadOutcome> read = store_.Read(partition_, next_, bytes_, page_);
-      if (!read.ok()) return read.status();
-      at_ = 0;
-      if (*read == ReadOutcome::kPositionLost) return Lost();
-      if (*read == ReadOutcome::kEnd) return absl::OkStatus();
-      next_ = page_.next();
-      Skip();
-    }
-    return absl::OkStatus();
-  }
-  absl::Status Advance() {
-    ++at_;
-    Skip();
-    return Load();
-  }
-
-  bool has_record() const { return at_ < page_.records().size() && !at_end_; }
-  const StoredRecord& record() const { return page_.records()[at_]; }
-  int partition() const { return partition_; }
-
- private:
-  absl::Status Lost() const {
-    const std::string partition = "partition " + std::to_string(partition_);
-    const uint64_t first = store_.First(partition_);
-    return absl::OutOfRangeError(
-        next_ < first ? partition + " begins at offset " + std::to_string(first) +
-                            ": what came before was removed"
-                      : partition + " never came to offset " + std::to_string(next_));
-  }
-
-  // Over records of other keys, and up to the end that was asked for.
-  void Skip() {
-    for (; at_ < page_.records().size() && !at_end_; ++at_) {
-      at_end_ = (options_.to.offset && record().offset >= *options_.to.offset) ||
-                (options_.to.time && record().appended >= *options_.to.time);
-      if (at_end_ || !options_.key || record().key == *options_.key) return;
-    }
-  }
-
-  const EventStoreReader& store_;
-  const int partition_;
-  const StoreOptions& options_;
-  const size_t bytes_;
-  StorePage page_;
-  size_t at_ = 0;
-  uint64_t next_ = 0;
-  bool at_end_ = false;
-};
-
-struct IsLater {
-  bool operator()(const Cursor* a, const Cursor* b) const {
-    if (a->record().appended != b->record().appended) {
-      return a->record().appended > b->record().appended;
-    }
-    return a->partition() > b->partition();
-  }
-};
+// `--to` leaves out the instant that it names.
+EngineTime LastOf(const StoreOptions& options) {
+  return options.to.time ? *options.to.time - Duration{1} : kEndOfTime;
+}
 
 class StoreRead {
  public:
-  StoreRead(EventStoreReader& store, const StoreOptions& options) : store_(store) {
-    std::vector<int> partitions;
-    if (options.partition) {
-      partitions.push_back(*options.partition);
-    } else if (options.key) {
-      partitions.push_back(PartitionOf(*options.key, store.partitions()));
-    } else {
-      for (int p = 0; p < store.partitions(); ++p) partitions.push_back(p);
-    }
-    for (const int p : partitions) {
-      cursors_.push_back(
-          std::make_unique<Cursor>(store, p, options, kPagesBytes / partitions.size()));
-    }
-  }
+  StoreRead(EventStoreReader& store, const StoreOptions& options)
+      : store_(store),
+        options_(options),
+        partitions_(PartitionsOf(store, options)),
+        records_(store, LastOf(options), partitions_) {}
 
-  absl::Status Run(OutputFile& out, bool follow) {
-    for (const std::unique_ptr<Cursor>& cursor : cursors_) {
-      if (absl::Status begun = cursor->Begin(); !begun.ok()) return begun;
+  absl::Status Run(OutputFile& out) {
+    if (options_.from.time) {
+      if (absl::Status found = records_.StartAt(*options_.from.time); !found.ok()) return found;
     }
+    if (options_.from.offset) records_.StartAt(partitions_.begin, *options_.from.offset);
     for (;;) {
       absl::Status status = WriteAll(out);
       if (status.ok()) status = out.Flush();
-      if (!status.ok() || !follow || Interrupted()) return status;
+      if (!status.ok() || !options_.follow || Interrupted()) return status;
       pollfd signal{InterruptFd(), POLLIN, 0};
       poll(&signal, 1, kLookAgainMs);
       if (Interrupted()) return absl::OkStatus();
-      status = store_.Refresh();
-      for (const std::unique_ptr<Cursor>& cursor : cursors_) status.Update(cursor->Load());
-      if (!status.ok()) return status;
+      if (absl::Status refreshed = store_.Refresh(); !refreshed.ok()) return refreshed;
     }
   }
 
  private:
   absl::Status WriteAll(OutputFile& out) {
-    std::priority_queue<Cursor*, std::vector<Cursor*>, IsLater> next;
-    for (const std::unique_ptr<Cursor>& cursor : cursors_) {
-      if (cursor->has_record()) next.push(cursor.get());
-    }
-    while (!next.empty() && !Interrupted()) {
-      Cursor* const cursor = next.top();
-      next.pop();
-      absl::Status status = out.Append(LineOf(cursor->partition(), cursor->record()));
-      if (status.ok()) status = cursor->Advance();
-      if (!status.ok()) return status;
-      if (cursor->has_record()) next.push(cursor);
+    while (!Interrupted()) {
+      const absl::StatusOr<ReadOutcome> next = records_.Next();
+      if (!next.ok()) return next.status();
+      if (*next == ReadOutcome::kPositionLost) return Lost();
+      if (*next == ReadOutcome::kEnd) break;
+      const StoredRecord& record = records_.record();
+      if (options_.to.offset && record.offset >= *options_.to.offset) break;
+      if (options_.key && record.key != *options_.key) continue;
+      absl::Status written = out.Append(LineOf(records_.partition(), record));
+      if (!written.ok()) return written;
     }
     return absl::OkStatus();
   }
 
+  absl::Status Lost() const {
+    const std::string partition = "partition " + std::to_string(records_.partition());
+    const uint64_t next = records_.position(records_.partition()).offset;
+    const uint64_t first = store_.First(records_.partition());
+    return absl::OutOfRangeError(
+        next < first ? partition + " begins at offset " + std::to_string(first) +
+                           ": what came before was removed"
+                     : partition + " never came to offset " + std::to_string(next));
+  }
+
   EventStoreReader& store_;
-  std::vector<std::unique_ptr<Cursor>> cursors_;
+  const StoreOptions& options_;
+  const PartitionRange partitions_;
+  StoreReplay records_;
 };
 
 }  // namespace
@@ -205,7 +136,7 @@ int ReadStore(const std::string& directory, const StoreOptions& options) {
   if (absl::Status opened = OpenWanted({}, {&wanted, 1}); !opened.ok()) {
     return Complain("store", opened);
   }
-  absl::Status status = StoreRead(**store, options).Run(*out, options.follow);
+  absl::Status status = StoreRead(**store, options).Run(*out);
   if (status.ok()) status = out->Commit();
   if (absl::IsAborted(status)) return kExitDone;  // the reader of standard output has gone
   if (!status.ok()) return Complain("store", status);
