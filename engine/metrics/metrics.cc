@@ -1,5 +1,5 @@
 // What each collection says of itself is written as it is; what a program measures beside, and its
-// drivers, consumers and state directories, have their families here.
+// drivers, consumers, state directories and event stores, have their families here.
 #include <pleat/metrics.h>
 
 #include <cstddef>
@@ -98,6 +98,34 @@ void WriteStateDirectory(const StateDirectoryMetrics& directory, Writer& out) {
       .Sample(labels, Seconds(directory.newest->time_since_epoch()));
 }
 
+// --- Event stores
+
+void WriteEventStore(const EventStoreMetrics& store, Writer& out) {
+  const Labels labels({"directory", store.directory});
+  const EventStoreState& state = store.state;
+  const auto gauge = [&](std::string_view name, std::string_view help, uint64_t value,
+                         std::string_view unit = {}) {
+    out.Of(name, Type::kGauge, help, unit).Sample(labels, Plain(value));
+  };
+  Family& refusing = out.Of("pleat_store_refusing", Type::kGauge,
+                            "1 while appends are refused, as the disk is full or has failed.");
+  const auto refuses = [&](AppendOutcome with) { return Plain(state.answers == with ? 1 : 0); };
+  refusing.Sample(labels.With({"reason", "full"}), refuses(AppendOutcome::kStoreFull));
+  refusing.Sample(labels.With({"reason", "failed"}), refuses(AppendOutcome::kStoreFailed));
+  gauge("pleat_store_files", "Files with records that count.", state.segments);
+  gauge("pleat_store_bytes", "The size of these files, without indexes.", state.bytes, "bytes");
+  gauge("pleat_store_unsynced_bytes", "Bytes that were taken and may not be on the disk.",
+        state.unsynced_bytes, "bytes");
+  out.Of("pleat_store_blocks", Type::kCounter, "Blocks that were written.")
+      .Sample(labels, Plain(state.blocks));
+  out.Of("pleat_store_times_held_back", Type::kCounter,
+         "Records whose time came before the latest of their partition.")
+      .Sample(labels, Plain(state.times_held_back));
+  gauge("pleat_store_passed_over_bytes", "Bytes that were found behind the end at the opening.",
+        state.bytes_passed_over, "bytes");
+  gauge("pleat_store_passed_over_blocks", "Whole blocks among them.", state.blocks_passed_over);
+}
+
 // --- Drivers and consumers, which have the caller's labels
 
 void WriteDriver(const DriverMetrics& driver, Writer& out) {
@@ -148,12 +176,14 @@ void WriteLateness(const ConsumerMetrics& consumer, Writer& out) {
 std::string WriteMetrics(std::span<const ListedCollection> collections, MetricsFormat format,
                          std::span<const StateDirectoryMetrics> directories,
                          std::span<const DriverMetrics> drivers,
-                         std::span<const ConsumerMetrics> consumers) {
+                         std::span<const ConsumerMetrics> consumers,
+                         std::span<const EventStoreMetrics> stores) {
   Writer out(format, kFirst);
   const auto labels = [](const ListedCollection& of) { return Labels({"collection", of.name}); };
   for (const ListedCollection& each : collections) WriteCollection(each, labels(each), out);
   for (const ListedCollection& each : collections) WriteStatistics(each.own, labels(each), out);
   for (const StateDirectoryMetrics& each : directories) WriteStateDirectory(each, out);
+  for (const EventStoreMetrics& each : stores) WriteEventStore(each, out);
   for (const DriverMetrics& each : drivers) WriteDriver(each, out);
   for (const ConsumerMetrics& each : consumers) WriteConsumer(each, out);
   for (const ConsumerMetrics& each : consumers) WriteLateness(each, out);

@@ -29,6 +29,7 @@
 
 #include <pleat/detail/export.h>
 #include <pleat/engine.h>
+#include <pleat/event_store.h>
 #include <pleat/state_directory.h>
 #include <pleat/stats.h>
 #include <pleat/time.h>
@@ -103,6 +104,12 @@ struct StateDirectoryMetrics {
   std::optional<EngineTime> newest = std::nullopt;
 };
 
+// How one event store stands: store.state(), and its path as above.
+struct EventStoreMetrics {
+  std::string_view directory;
+  EventStoreState state = {};
+};
+
 // What a driver, and a consumer or a watcher of asio.h, have done: driver.stats() and
 // consumer.stats(). Borrows the labels.
 // REQUIRES: no label is named direction or le, and no two of a kind have the same labels.
@@ -127,6 +134,7 @@ PLEAT_EXPORT std::string WriteMetrics(std::span<const ListedCollection> collecti
                                       MetricsFormat format,
                                       std::span<const StateDirectoryMetrics> directories = {},
                                       std::span<const DriverMetrics> drivers = {},
-                                      std::span<const ConsumerMetrics> consumers = {});
+                                      std::span<const ConsumerMetrics> consumers = {},
+                                      std::span<const EventStoreMetrics> stores = {});
 
 }  // namespace pleat::inline v0_1

@@ -332,5 +332,39 @@ TEST(MetricsOfStateDirectories, TellWhetherSnapshotsAreTaken) {
   EXPECT_THAT(text, Not(HasSubstr("collection=")));
 }
 
+TEST(MetricsOfEventStores, TellWhetherAppendsAreRefusedAndWhatIsOnTheDisk) {
+  const EventStoreMetrics stores[] = {
+      {.directory = "/var/lib/orders",
+       .state = {.segments = 3,
+                 .bytes = 200'000'000,
+                 .unsynced_bytes = 4096,
+                 .blocks = 17,
+                 .times_held_back = 5,
+                 .bytes_passed_over = 100,
+                 .blocks_passed_over = 2,
+                 .answers = AppendOutcome::kStoreFull}},
+      {.directory = "other", .state = {.answers = AppendOutcome::kStoreFailed}},
+      {.directory = "new"}};
+  const std::string text = WriteMetrics({}, MetricsFormat::kOpenMetrics, {}, {}, {}, stores);
+  for (const char* line : {
+           "# TYPE pleat_store_refusing gauge\n",
+           "pleat_store_refusing{directory=\"/var/lib/orders\",reason=\"full\"} 1\n",
+           "pleat_store_refusing{directory=\"/var/lib/orders\",reason=\"failed\"} 0\n",
+           "pleat_store_refusing{directory=\"other\",reason=\"failed\"} 1\n",
+           "pleat_store_refusing{directory=\"new\",reason=\"full\"} 0\n",
+           "pleat_store_files{directory=\"/var/lib/orders\"} 3\n",
+           "# UNIT pleat_store_bytes bytes\n",
+           "pleat_store_bytes{directory=\"/var/lib/orders\"} 200000000\n",
+           "pleat_store_unsynced_bytes{directory=\"/var/lib/orders\"} 4096\n",
+           "# TYPE pleat_store_blocks counter\n",
+           "pleat_store_blocks_total{directory=\"/var/lib/orders\"} 17\n",
+           "pleat_store_times_held_back_total{directory=\"/var/lib/orders\"} 5\n",
+           "pleat_store_passed_over_bytes{directory=\"/var/lib/orders\"} 100\n",
+           "pleat_store_passed_over_blocks{directory=\"/var/lib/orders\"} 2\n",
+       }) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
 }  // namespace
 }  // namespace pleat
