@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -131,12 +132,26 @@ class ContestStore {
     Require(store_->AppendBatch(batch, appended).taken == batch.size(), "records were refused");
   }
   void Commit() { Require(store_->Commit().ok(), "no commit"); }
+  void Sync() { Require(store_->Sync().ok(), "no sync"); }
   // All of these by one thread, which commits behind each lot.
   void AppendAll(uint64_t count, uint64_t lot) {
     records_.ForEachBatch(0, count, lot, [&](const auto& batch, bool lot_ends) {
       Append(batch);
       if (lot_ends) Commit();
     });
+  }
+
+  void AppendAllSyncedEverySecond(uint64_t count, uint64_t lot) {
+    auto next_sync = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    records_.ForEachBatch(0, count, lot, [&](const auto& batch, bool lot_ends) {
+      Append(batch);
+      if (!lot_ends) return;
+      Commit();
+      if (std::chrono::steady_clock::now() < next_sync) return;
+      Sync();
+      next_sync += std::chrono::seconds(1);
+    });
+    Sync();
   }
 
   Tally Read(int partition) {
@@ -229,16 +244,27 @@ void RegisterContest(const std::string& name, const Run& run) {
       ->Unit(benchmark::kMillisecond);
 }
 
-// store/interval/NAME and store/process/NAME: one thread commits behind each kLotRecords. `rival(count)`
-// keeps as many records, checks them, and returns what keeping them took.
+// What is promised of a lot of kLotRecords, when it has been committed.
+enum class LotPromise : uint8_t {
+  kWritten,      // kProcess: a kill takes nothing; the power takes what is not in a full file
+  kEverySecond,  // the same, and Sync() each second and once more at the end
+  kSynced,       // kGroup: nothing takes it
+};
 constexpr uint64_t kLotRecords = 1000;
+
+// store/NAME: one thread commits behind each lot. `rival(count)` keeps as many records with the same
+// promise, checks them, and returns what keeping them took.
 template <class Rival>
-void RegisterLots(const std::string& name, const Rival& rival) {
-  const auto run = [rival](benchmark::State& state, StoreDurability durability) {
-    const size_t count = StoreRecords(200'000);
+void RegisterLots(const std::string& name, LotPromise promise, const Rival& rival) {
+  const auto run = [promise, rival](benchmark::State& state) {
+    const size_t count = StoreRecords(promise == LotPromise::kSynced ? 200'000 : 1'000'000);
     const auto ours = [&](size_t) {
-      ContestStore store(durability);
-      const Spent spent = Timed([&] { store.AppendAll(count, kLotRecords); });
+      const bool synced = promise == LotPromise::kSynced;
+      ContestStore store(synced ? StoreDurability::kGroup : StoreDurability::kProcess);
+      const Spent spent = Timed([&] {
+        promise == LotPromise::kEverySecond ? store.AppendAllSyncedEverySecond(count, kLotRecords)
+                                            : store.AppendAll(count, kLotRecords);
+      });
       store.RequireAll(count);
       return spent;
     };
@@ -246,10 +272,7 @@ void RegisterLots(const std::string& name, const Rival& rival) {
         state, ContestRounds(), [&](size_t) { return count; }, ours,
         [&](size_t) { return rival(count); });
   };
-  RegisterContest("store/interval/" + name,
-                  [run](auto& state) { run(state, StoreDurability::kInterval); });
-  RegisterContest("store/process/" + name,
-                  [run](auto& state) { run(state, StoreDurability::kProcess); });
+  RegisterContest("store/" + name, run);
 }
 
 }  // namespace pleat::bench

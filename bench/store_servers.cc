@@ -1,10 +1,12 @@
 // Redis beside the event store, over a unix socket. Absent where Redis is not installed.
 //
-//   store/interval/redis_xadd  kInterval, and Commit() behind each 1,000 records of 200 bytes, which writes
-//                              and syncs them. Beside it one stream for each partition: XADD with the id '*'
-//                              and one field, which has the key for its name and the payload for its value,
-//                              1,000 in a pipeline, into an append-only file with `appendfsync everysec`
-//   store/process/redis_xadd   the same with kProcess: written, and synced when a file is full
+//   store/redis/everysec  kProcess, Commit() behind each 1,000 records of 200 bytes, which writes them, and
+//                         Sync() each second and at the end. Beside it one stream for each partition:
+//                         XADD with the id '*' and one field, which has the key for its name and the
+//                         payload for its value, 1,000 in a pipeline, into an append-only file with
+//                         `appendfsync everysec`; its last second is not synced in the time
+//   store/redis/always    the same with kGroup and `appendfsync always`: written and synced, by us behind
+//                         each 1,000 records, by Redis when it has worked on what its socket had
 //
 // Timed is until the last reply; the processor time of Redis is the server's alone. Both are read back and
 // compared, the streams by XRANGE and XLEN.
@@ -27,7 +29,9 @@ std::string_view TextOf(const redisReply* reply) { return {reply->str, reply->le
 
 class RedisStreams {
  public:
-  RedisStreams() {
+  explicit RedisStreams(const char* appendfsync)
+      : server_(FindProgram(kProgram),
+                {"--dir", disk_.path(), "--appendonly", "yes", "--appendfsync", appendfsync}) {
     for (int i = 0; i < kPartitions; ++i) names_.push_back("events:" + std::to_string(i));
   }
 
@@ -82,19 +86,22 @@ class RedisStreams {
 
   std::vector<std::string> names_;
   DiskDirectory disk_;  // its server ends first
-  RedisServer server_{FindProgram(kProgram),
-                      {"--dir", disk_.path(), "--appendonly", "yes", "--appendfsync", "everysec"}};
+  RedisServer server_;
 };
 
-Spent AddAll(uint64_t count) {
-  RedisStreams redis;
+Spent AddAll(const char* appendfsync, uint64_t count) {
+  RedisStreams redis(appendfsync);
   const Spent spent = redis.AppendAll(count);
   Require(redis.ReadAll() == NumberedRecords::TallyOf(count), "Redis has other records");
   return spent;
 }
 
 const bool registered = [] {
-  if (!FindProgram(kProgram).empty()) RegisterLots("redis_xadd", AddAll);
+  if (FindProgram(kProgram).empty()) return true;
+  RegisterLots("redis/everysec", LotPromise::kEverySecond,
+               [](uint64_t count) { return AddAll("everysec", count); });
+  RegisterLots("redis/always", LotPromise::kSynced,
+               [](uint64_t count) { return AddAll("always", count); });
   return true;
 }();
 

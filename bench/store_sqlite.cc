@@ -1,12 +1,12 @@
 // SQLite beside the event store. Absent where its library is not installed.
 //
-//   store/interval/sqlite  kInterval, and Commit() behind each 1,000 records of 200 bytes, which writes and
-//                          syncs them. Beside it a table (partition, offset, key, payload) with primary key
-//                          (partition, offset) WITHOUT ROWID, 1,000 rows a transaction by one prepared
-//                          statement, in WAL mode with synchronous=NORMAL: a transaction is written, and
-//                          synced when the log is taken into the table
-//   store/process/sqlite   the same with kProcess: written, and synced when a file is full. So a kill takes
-//                          nothing of either, and the power may take the newest of both
+//   store/sqlite/normal  kProcess, and Commit() behind each 1,000 records of 200 bytes, which writes them;
+//                        full files are synced. Beside it a table (partition, offset, key, payload) with
+//                        primary key (partition, offset) WITHOUT ROWID, 1,000 rows a transaction by one
+//                        prepared statement, in WAL mode with synchronous=NORMAL: a transaction is
+//                        written, and synced when the log is taken into the table. So a kill takes
+//                        nothing of either, and the power may take the newest of both
+//   store/sqlite/full    the same with kGroup and synchronous=FULL: both sync behind each 1,000 records
 //
 // SQLite has a cache of 64 MiB and the file for itself (locking_mode=EXCLUSIVE), and asks for no memory
 // for what it binds. Both are read back and compared.
@@ -25,11 +25,11 @@ namespace {
 
 class SqliteLog {
  public:
-  SqliteLog() {
+  explicit SqliteLog(const char* synchronous) {
     Require(sqlite3_open((disk_.path() + "/log.db").c_str(), &db_) == SQLITE_OK, "no database");
     Execute("PRAGMA locking_mode=EXCLUSIVE");
     Execute("PRAGMA journal_mode=WAL");
-    Execute("PRAGMA synchronous=NORMAL");
+    Execute(synchronous);
     Execute("PRAGMA cache_size=-65536");
     Execute(
         "CREATE TABLE event(partition INTEGER, offset INTEGER, key BLOB, payload BLOB,"
@@ -83,8 +83,8 @@ class SqliteLog {
   std::array<int64_t, kPartitions> next_{};
 };
 
-Spent InsertAll(uint64_t count) {
-  SqliteLog log;
+Spent InsertAll(const char* synchronous, uint64_t count) {
+  SqliteLog log(synchronous);
   NumberedRecords records;
   log.Execute("BEGIN");
   const Spent spent = Timed([&] {
@@ -98,7 +98,13 @@ Spent InsertAll(uint64_t count) {
   return spent;
 }
 
-const bool registered = (RegisterLots("sqlite", InsertAll), true);
+const bool registered = [] {
+  RegisterLots("sqlite/normal", LotPromise::kWritten,
+               [](uint64_t count) { return InsertAll("PRAGMA synchronous=NORMAL", count); });
+  RegisterLots("sqlite/full", LotPromise::kSynced,
+               [](uint64_t count) { return InsertAll("PRAGMA synchronous=FULL", count); });
+  return true;
+}();
 
 }  // namespace
 }  // namespace pleat::bench
