@@ -2,6 +2,7 @@
 // there. What is found afterwards is a beginning: it ends where a block did, has every partition's
 // records whole, and has all that was reported durable; after a power loss, all that was synced.
 #include <cstdint>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "engine/store/block.h"
 #include "engine/store/frame.h"
 #include "tests/store/store_check.h"
+#include "tests/support/seeds.h"
 #include "tests/support/share.h"
 
 namespace pleat::inline v0_1 {
@@ -25,38 +27,60 @@ INSTANTIATE_TEST_SUITE_P(Modes, StoreCrash,
                          testing::Values(StoreDurability::kProcess, StoreDurability::kInterval,
                                          StoreDurability::kGroup));
 
+// Cuts the power at each call of a life, and within writes: of what may be left each time `most` are
+// looked at. Returns how many these were.
+uint64_t CutThePowerAtEachCall(std::string_view word, StoreDurability mode, uint64_t most) {
+  ToldLife told;
+  Tell(word, mode, told);
+  uint64_t visited = 0;
+  for (size_t call = 0; call <= told.storage.calls(); ++call) {
+    const Moment& before = told.Before(call);
+    const StoreModel& model = told.During(call).model;
+    std::vector<uint64_t> ends = {0};
+    if (call < told.storage.calls() &&
+        told.storage.log()[call].kind == StorageCall::Kind::kAppend) {
+      const uint64_t bytes = told.storage.log()[call].bytes;
+      for (const uint64_t end : {uint64_t{1}, uint64_t{60}, bytes / 2, bytes - 1}) {
+        if (end < bytes) ends.push_back(end);
+      }
+    }
+    for (const uint64_t bytes : ends) {
+      SCOPED_TRACE(std::string(word) + ", call " + std::to_string(call) + ", bytes " +
+                   std::to_string(bytes));
+      FaultyStorage killed = told.storage.At(call, bytes);
+      ForEachPowerLoss(killed, most, call * 977 + bytes, [&](FaultyStorage left) {
+        ++visited;
+        const StoreModel::Cut end = CheckBeginning(left, mode, model, before.certain);
+        if (visited % 5 == 0) CheckGoesOn(left, mode, end);
+      });
+      CheckBeginning(killed, mode, model, before.kept);
+      if (testing::Test::HasFailure()) return visited;
+    }
+  }
+  return visited;
+}
+
 TEST_P(StoreCrash, LosesNothingDurableWithThePowerAtAnyCall) {
   uint64_t visited = 0;
   for (const std::string_view word : kLives) {
-    ToldLife told;
-    Tell(word, GetParam(), told);
-    for (size_t call = 0; call <= told.storage.calls() && !HasFailure(); ++call) {
-      const Moment& before = told.Before(call);
-      const StoreModel& model = told.During(call).model;
-      std::vector<uint64_t> ends = {0};
-      if (call < told.storage.calls() &&
-          told.storage.log()[call].kind == StorageCall::Kind::kAppend) {
-        const uint64_t bytes = told.storage.log()[call].bytes;
-        for (const uint64_t end : {uint64_t{1}, uint64_t{60}, bytes / 2, bytes - 1}) {
-          if (end < bytes) ends.push_back(end);
-        }
-      }
-      for (const uint64_t bytes : ends) {
-        SCOPED_TRACE(std::string(word) + ", call " + std::to_string(call) + ", bytes " +
-                     std::to_string(bytes));
-        FaultyStorage killed = told.storage.At(call, bytes);
-        ForEachPowerLoss(killed, ShareOf({.whole = 64, .usual = 8, .sanitized = 2}),
-                         call * 977 + bytes, [&](FaultyStorage left) {
-                           ++visited;
-                           const StoreModel::Cut end =
-                               CheckBeginning(left, GetParam(), model, before.certain);
-                           if (visited % 5 == 0) CheckGoesOn(left, GetParam(), end);
-                         });
-        CheckBeginning(killed, GetParam(), model, before.kept);
-        if (HasFailure()) return;
-      }
-    }
+    visited +=
+        CutThePowerAtEachCall(word, GetParam(), ShareOf({.whole = 64, .usual = 8, .sanitized = 2}));
+    if (HasFailure()) return;
   }
+  std::cout << "power losses " << visited << "\n";
+}
+
+// Lives that are drawn; with the others they come to some 200,000 power losses, and as a whole to 10
+// million.
+TEST_P(StoreCrash, LosesNothingDurableWithThePowerInLivesThatAreDrawn) {
+  uint64_t visited = 0;
+  ForEachSeed(1, ShareOf({.whole = 1'900, .usual = 45, .sanitized = 1}), [&](uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::string word = "o";
+    while (word.size() < 10) word += "aabbccccffsrxt"[random() % 14];
+    visited += CutThePowerAtEachCall(word, GetParam(),
+                                     ShareOf({.whole = 32, .usual = 16, .sanitized = 2}));
+  });
   std::cout << "power losses " << visited << "\n";
 }
 

@@ -160,8 +160,13 @@ class StoreLife {
   // 'x' and 'o'.
   void Do(char operation) {
     switch (operation) {
-      case 'a': Append(3, 40); break;
-      case 'b': Append(20, 90); break;
+      case 'a':
+      case 'b': {
+        const uint64_t blocks = store == nullptr ? 0 : store->state().blocks;
+        operation == 'a' ? Append(3, 40) : Append(20, 90);
+        if (store != nullptr && store->state().blocks > blocks) model.NoteCut();
+        break;
+      }
       case 'f':
         Append(45, 90);
         model.NoteCut();
