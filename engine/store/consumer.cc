@@ -29,12 +29,17 @@ class StoreConsumerCore {
 
   absl::Status Commit(std::span<const StoreCheckpoint> checkpoints) {
     LongLockGuard commit_guard(commit_lock_);
-    ConsumerFile file = Copy();
+    const ConsumerFile before = Copy();
+    ConsumerFile file = before;
     for (const StoreCheckpoint& each : checkpoints) {
       PLEAT_CHECK(each.metadata.size() <= kCheckpointMetadataBytesMax);
       file.checkpoints[Checked(each.partition)] = each;
     }
-    if (absl::Status put = file.Put(*directory_); !put.ok()) return put;
+    if (absl::Status put = file.Put(*directory_); !put.ok()) {
+      // The new file may be there, and a crash may take it. Without it no Trim() counts on it.
+      before.Put(*directory_).IgnoreError();
+      return put;
+    }
     LockGuard guard(lock_);
     file_ = std::move(file);
     return absl::OkStatus();

@@ -320,7 +320,102 @@ TEST_F(StoreRetention, IsDoneOrNotWhateverFails) {
   }
 }
 
-// On the files of the system, which list directories.
+// A life with a consumer that reads two of three records, and a trim behind each commit. `told` gets
+// where the consumer stood, by the calls of the disk up to then.
+using ToldCheckpoints = std::vector<std::pair<size_t, uint64_t>>;
+void LiveWithAConsumer(FaultyStorage& storage, ToldCheckpoints& told) {
+  const auto store = EventStore::Open(kStorePath, {.storage = &storage,
+                                                   .partitions = 1,
+                                                   .durability = StoreDurability::kGroup,
+                                                   .block_bytes = 4096,
+                                                   .segment_bytes = 4096,
+                                                   .identity = 7});
+  if (!store.ok()) return;
+  const auto consumer = StoreConsumer::Open(kStorePath, "mail", &storage);
+  if (!consumer.ok()) return;
+  told.emplace_back(storage.calls(), 0);
+  for (uint64_t round = 1; round < 4; ++round) {
+    const std::string payload(5000, 'x');
+    for (int i = 0; i < 3; ++i) {
+      (*store)->Append({.key = "k", .payload = payload}, kT0).outcome;
+      (*store)->Commit().IgnoreError();
+    }
+    const uint64_t offset = std::min(2 * round, (*store)->Durable(0));
+    if ((*consumer)->Commit({.partition = 0, .position = offset}).ok()) {
+      told.emplace_back(storage.calls(), offset);
+    }
+    (*store)->Trim(kAllRead).IgnoreError();
+  }
+}
+
+// What is left has no record removed that the consumer may read, who is not behind what was told.
+void CheckConsumer(FaultyStorage& left, uint64_t least) {
+  const auto store = EventStoreReader::Open(kStorePath, &left);
+  if (absl::IsNotFound(store.status())) {
+    EXPECT_EQ(least, 0u);
+    return;
+  }
+  ASSERT_TRUE(store.ok()) << store.status();
+  const auto checkpoints = StoreConsumer::Look(kStorePath, "mail", &left);
+  if (absl::IsNotFound(checkpoints.status())) {
+    EXPECT_EQ(least, 0u);
+    EXPECT_EQ((*store)->First(0), 0u);
+    return;
+  }
+  ASSERT_TRUE(checkpoints.ok()) << checkpoints.status();
+  const uint64_t offset = checkpoints->front().position.offset;
+  EXPECT_GE(offset, least);
+  EXPECT_LE((*store)->First(0), offset);
+  StorePage page;
+  for (uint64_t next = offset; next < (*store)->Durable(0); next = page.next()) {
+    ASSERT_EQ(*(*store)->Read(0, next, 1, page), ReadOutcome::kRecords);
+  }
+}
+
+TEST(StoreRetentionByConsumers, NothingThatOneHasNotReadGoesWithThePower) {
+  FaultyStorage storage;
+  storage.Record();
+  ToldCheckpoints told;
+  LiveWithAConsumer(storage, told);
+  ASSERT_EQ(told.back().second, 6u);
+  ASSERT_GT((*EventStoreReader::Open(kStorePath, &storage))->First(0), 2u);
+  for (size_t call = 0; call <= storage.calls(); ++call) {
+    SCOPED_TRACE("call " + std::to_string(call));
+    uint64_t least = 0;
+    for (const auto& [behind, offset] : told) {
+      if (behind <= call) least = offset;
+    }
+    FaultyStorage killed = storage.At(call);
+    ForEachPowerLoss(killed, kPowerLosses, call,
+                     [&](FaultyStorage left) { CheckConsumer(left, least); });
+    CheckConsumer(killed, least);
+    if (HasFailure()) return;
+  }
+}
+
+// Each call fails once, or has done what it was to do and fails; or it fails for good.
+TEST(StoreRetentionByConsumers, NothingThatOneHasNotReadGoesWhereTheDiskFails) {
+  FaultyStorage whole;
+  ToldCheckpoints all;
+  LiveWithAConsumer(whole, all);
+  for (size_t call = 0; call < whole.calls() && !HasFailure(); ++call) {
+    for (const StorageFault& fault :
+         {StorageFault{.call = call}, StorageFault{.call = call, .done = true},
+          StorageFault{.call = call, .for_good = true}}) {
+      SCOPED_TRACE("call " + std::to_string(call) + ", " + std::to_string(fault.done) +
+                   std::to_string(fault.for_good));
+      FaultyStorage storage;
+      storage.Fail(fault);
+      ToldCheckpoints told;
+      LiveWithAConsumer(storage, told);
+      const uint64_t least = told.empty() ? 0 : told.back().second;
+      FaultyStorage killed = storage;
+      ForEachPowerLoss(killed, 8, call, [&](FaultyStorage left) { CheckConsumer(left, least); });
+      CheckConsumer(killed, least);
+    }
+  }
+}
+
 TEST(StoreRetentionByConsumers, KeepsWhatOneHasNotReadAndNamesThoseWhoLose) {
   const TemporaryDirectory directory;
   const std::string path = directory / "store";

@@ -40,6 +40,14 @@ FaultyDisk::FileId FaultyDisk::Find(const std::string& directory, std::string_vi
 std::vector<std::string> FaultyDisk::Names(const std::string& directory) const {
   std::vector<std::string> names;
   for (const auto& [name, file] : directories_.at(directory)->entries) names.push_back(name);
+  const std::string inside = directory + "/";
+  for (const auto& [path, each] : directories_) {
+    if (!path.starts_with(inside)) continue;
+    if (std::string name = path.substr(inside.size()); name.find('/') == name.npos) {
+      names.push_back(std::move(name));
+    }
+  }
+  std::ranges::sort(names);
   return names;
 }
 
