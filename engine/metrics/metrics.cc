@@ -101,8 +101,8 @@ void WriteStateDirectory(const StateDirectoryMetrics& directory, Writer& out) {
 // --- Event stores
 
 void WriteEventStore(const EventStoreMetrics& store, Writer& out) {
-  const Labels labels({"directory", store.directory});
-  const EventStoreState& state = store.state;
+  const auto& [directory, state] = store;
+  const Labels labels({"directory", directory});
   const auto gauge = [&](std::string_view name, std::string_view help, uint64_t value,
                          std::string_view unit = {}) {
     out.Of(name, Type::kGauge, help, unit).Sample(labels, Plain(value));

@@ -214,7 +214,7 @@ AppendOutcome EventStoreCore::Admit() noexcept {
   for (;;) {
     const AppendOutcome answers = answers_.load(std::memory_order_acquire);
     if (answers != AppendOutcome::kAppended || (!IsFull() && !HasManyOldFiles())) return answers;
-    if (options_.when_full == WhenFull::kAnswer) return AppendOutcome::kOverloaded;
+    if (!options_.wait_when_full) return AppendOutcome::kOverloaded;
     if (HasManyOldFiles()) {
       LongLockGuard guard(old_files_lock_);
       if (HasManyOldFiles()) SyncOldFiles(/*count=*/1).IgnoreError();

@@ -84,11 +84,6 @@ class PageReader;
 
 enum class StoreDurability : uint8_t { kProcess, kInterval, kGroup };
 
-enum class WhenFull : uint8_t {
-  kWait,    // Append() writes, or syncs, by itself, which takes as long as the disk does
-  kAnswer,  // it answers kOverloaded: try again after a Commit()
-};
-
 struct EventStoreOptions {
   // Where the directory is. Default: the files of the system.
   // Ownership: outlives the store.
@@ -104,7 +99,10 @@ struct EventStoreOptions {
   // bound waits less often, and in kInterval loses more with the power. What other threads append
   // at the same moment may come on top, a batch each. 1 byte to 1 GiB.
   uint64_t unsynced_bytes_max = uint64_t{16} << 20;
-  WhenFull when_full = WhenFull::kWait;
+
+  // What Append() does when so many wait: it writes, or syncs, by itself, which takes as long as
+  // the disk does; or answers kOverloaded.
+  bool wait_when_full = true;
 
   // How far `appended` may lie ahead of the latest time of its partition, 0 or more. kForever: any
   // distance.
@@ -160,7 +158,7 @@ inline constexpr size_t kNoteValueBytesMax = size_t{64} << 10;
 // These values are stored by programs; never renumber.
 enum class AppendOutcome : uint8_t {
   kAppended = 0,
-  // Waiting was not wanted (WhenFull), and the bytes that may wait do. Try again after a Commit().
+  // As many bytes wait as may, see wait_when_full. Try again after a Commit().
   kOverloaded = 3,
   // The partition does not stand at the expected offset. The answer has the one where it stands:
   // who lost an answer learns so whether the record was taken.

@@ -160,7 +160,7 @@ class PLEAT_EXPORT StoreConsumer {
 //   auto engine = *pleat::Engine::Open({.partitions = store->partitions()});
 //   pleat::Folder<Order, Basket> baskets(*engine, "baskets", other_options);
 //   pleat::StoreReplay replay(*store, noon);               // what was appended until then
-//   auto replayed = replay.Into(*engine, kTheStore, [&](int partition, const StoredRecord& record) {
+//   auto replayed = replay.Into(*engine, kTheStore, [&](int, const StoredRecord& record) {
 //     baskets.Fold(record.key, Parse(record.payload), record.appended);
 //     baskets.Pop(SIZE_MAX);                               // what closes on the way acts no more
 //   });
@@ -210,11 +210,11 @@ class PLEAT_EXPORT StoreReplay {
   // `until` in the end, if that is not kEndOfTime. On event time stamps move it.
   // Emissions wait in their collections as ever: `fold` pops them, and drops them where nothing is
   // to act twice. Fold with a SourcePosition if a snapshot is taken later.
-  // REQUIRES: `until` has passed, and what was appended by then is durable; else the state is one in
-  // which records are missing. The collections have read equally far.
+  // REQUIRES: `until` has passed, and what was appended by then is durable: else records are
+  // missing in the state. The collections have read equally far.
   // Errors, in which the engine is as it was if `fold` was not called; else throw it away.
-  // - kOutOfRange: the engine is at an instant after `until`; the message says the earliest one that
-  //   can be had. Or records that it needs were removed: take a snapshot that has read more.
+  // - kOutOfRange: the engine is at an instant after `until`; the message says the earliest one
+  //   that can be had. Or records that it needs were removed: take a snapshot that has read more.
   // - kFailedPrecondition: the engine has read further than the store goes, or has folded records
   //   of `source` with another number of partitions than the store has.
   // - Those of Next().

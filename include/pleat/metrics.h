@@ -104,12 +104,6 @@ struct StateDirectoryMetrics {
   std::optional<EngineTime> newest = std::nullopt;
 };
 
-// How one event store stands: store.state(), and its path as above.
-struct EventStoreMetrics {
-  std::string_view directory;
-  EventStoreState state = {};
-};
-
 // What a driver, and a consumer or a watcher of asio.h, have done: driver.stats() and
 // consumer.stats(). Borrows the labels.
 // REQUIRES: no label is named direction or le, and no two of a kind have the same labels.
@@ -125,6 +119,9 @@ struct ConsumerMetrics {
   // Of a watcher: WatcherStats::resyncs.
   std::optional<uint64_t> resyncs = std::nullopt;
 };
+
+// The path of an event store, as above, and how the store stands.
+using EventStoreMetrics = std::pair<std::string_view, EventStoreState>;
 
 // The text of all metrics. The label `collection` has the name, which may be any text; bytes that
 // are not UTF-8 become U+FFFD. The sum of a histogram is known as exactly as its values: to within

@@ -333,18 +333,17 @@ TEST(MetricsOfStateDirectories, TellWhetherSnapshotsAreTaken) {
 }
 
 TEST(MetricsOfEventStores, TellWhetherAppendsAreRefusedAndWhatIsOnTheDisk) {
-  const EventStoreMetrics stores[] = {
-      {.directory = "/var/lib/orders",
-       .state = {.segments = 3,
-                 .bytes = 200'000'000,
-                 .unsynced_bytes = 4096,
-                 .blocks = 17,
-                 .times_held_back = 5,
-                 .bytes_passed_over = 100,
-                 .blocks_passed_over = 2,
-                 .answers = AppendOutcome::kStoreFull}},
-      {.directory = "other", .state = {.answers = AppendOutcome::kStoreFailed}},
-      {.directory = "new"}};
+  const EventStoreMetrics stores[] = {{"/var/lib/orders",
+                                       {.segments = 3,
+                                        .bytes = 200'000'000,
+                                        .unsynced_bytes = 4096,
+                                        .blocks = 17,
+                                        .times_held_back = 5,
+                                        .bytes_passed_over = 100,
+                                        .blocks_passed_over = 2,
+                                        .answers = AppendOutcome::kStoreFull}},
+                                      {"other", {.answers = AppendOutcome::kStoreFailed}},
+                                      {"new", {}}};
   const std::string text = WriteMetrics({}, MetricsFormat::kOpenMetrics, {}, {}, {}, stores);
   for (const char* line : {
            "# TYPE pleat_store_refusing gauge\n",

@@ -371,7 +371,7 @@ TEST_F(EventStoreTest, AnswersOverloadedInsteadOfWaitingIfOpenedSo) {
   const auto store = Open({.partitions = 1,
                            .durability = StoreDurability::kGroup,
                            .unsynced_bytes_max = 10'000,
-                           .when_full = WhenFull::kAnswer});
+                           .wait_when_full = false});
   const std::string payload(3000, 'x');
   int taken = 0;
   while (Append(*store, "a", payload) == AppendOutcome::kAppended) ++taken;

@@ -133,12 +133,12 @@ uint64_t DurableOf(const EventStore& store) {
 
 class StoreThreads : public testing::TestWithParam<StoreDurability> {
  protected:
-  std::unique_ptr<EventStore> Open(Storage* storage, WhenFull when_full = WhenFull::kWait) {
+  std::unique_ptr<EventStore> Open(Storage* storage, bool wait_when_full = true) {
     return *EventStore::Open(directory_ / "store", {.storage = storage,
                                                     .partitions = kPartitions,
                                                     .durability = GetParam(),
                                                     .unsynced_bytes_max = 20'000,
-                                                    .when_full = when_full,
+                                                    .wait_when_full = wait_when_full,
                                                     .block_bytes = 8'192,
                                                     .segment_bytes = 100'000});
   }
@@ -175,14 +175,14 @@ TEST_P(StoreThreads, TwoAppendOneCommitsAndOneReads) {
 // their offset; beside Sync() and state(), and troubles of the disk. Then it is closed and opened again.
 TEST_P(StoreThreads, AppendCommitSyncAndReadWhileTroublesComeAndGo) {
   const uint64_t each = ShareOf({.whole = 60'000, .usual = 6'000, .sanitized = 1'000});
-  for (const WhenFull when_full : {WhenFull::kWait, WhenFull::kAnswer}) {
+  for (const bool wait_when_full : {true, false}) {
     const TemporaryDirectory directory(PlaceForKills());
     WatchedStorage watched(PosixStorage());
     const EventStoreOptions options{.storage = &watched,
                                     .partitions = kPartitions,
                                     .durability = GetParam(),
                                     .unsynced_bytes_max = 20'000,
-                                    .when_full = when_full,
+                                    .wait_when_full = wait_when_full,
                                     .block_bytes = 8'192,
                                     .segment_bytes = 30'000};
     const uint64_t all = 3 * each;
