@@ -65,7 +65,9 @@ struct Total {
   int64_t cents = 0;
 };
 std::vector<pleat::KeyedEvent<int64_t>> EventsOf(const pleat::StorePage& page);
+int64_t CentsOf(const pleat::StoredRecord& record);
 extern pleat::Folder<int64_t, Total> totals;
+extern pleat::EngineTime noon;
 extern std::unique_ptr<pleat::StateDirectory> directory;
 extern int partition;
 struct Request {
