@@ -109,7 +109,10 @@ void WriteEventStore(const EventStoreMetrics& store, Writer& out) {
   };
   Family& refusing = out.Of("pleat_store_refusing", Type::kGauge,
                             "1 while appends are refused, as the disk is full or has failed.");
-  const auto refuses = [&](AppendOutcome with) { return Plain(state.answers == with ? 1 : 0); };
+  // A store that was closed refuses appends as well, and nothing is wrong.
+  const auto refuses = [&](AppendOutcome with) {
+    return Plain(state.answers == with && !state.last_error.ok() ? 1 : 0);
+  };
   refusing.Sample(labels.With({"reason", "full"}), refuses(AppendOutcome::kStoreFull));
   refusing.Sample(labels.With({"reason", "failed"}), refuses(AppendOutcome::kStoreFailed));
   gauge("pleat_store_files", "Files with records that count.", state.segments);

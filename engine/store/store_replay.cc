@@ -1,6 +1,7 @@
-// StoreReplay merges partitions. Each has a cursor with a page of its own, and a heap has the cursors by
-// the records that come next. The one that gave the last record stands beside the heap: in a run of
-// records of one partition, the heap is left alone.
+// StoreReplay merges partitions, in runs: a run has what was durable when it began, and ends with kEnd.
+// Each partition has a cursor with a page of its own, and a heap has the cursors by the records that come
+// next. The cursor that gave the last record stands beside the heap: where several records of one
+// partition follow each other, the heap is left alone.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -18,7 +19,9 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-constexpr size_t kReplayPagesBytes = size_t{16} << 20;
+constexpr size_t kReplayPagesBytes = size_t{4} << 20;
+// So many records are looked through one by one.
+constexpr uint64_t kFewRecords = 1024;
 
 // Either kind of store.
 class ReplaySource {
@@ -72,56 +75,82 @@ class ReplayCursor {
     start_ = from;
     next_ = end_ = nullptr;
   }
+  // At the first record that was appended then or later, also if it is still to come.
   absl::Status StartAt(EngineTime appended);
-  // Reads on if no record comes next. kEnd: there is none, or the next one was appended later.
+  bool is_placed() const { return start_.has_value(); }
+
+  void BeginRun() { run_end_ = source_.Durable(partition_); }
+  // Reads on if no record comes next. kEnd: there is none in this run, or it was appended later.
   absl::StatusOr<ReadOutcome> Load(size_t bytes, EngineTime until);
 
  private:
+  absl::StatusOr<ReadOutcome> ReadPage(size_t bytes);
+
   const ReplaySource& source_;
   int partition_;
   std::optional<StorePosition> start_;  // of the page; none: at the first record that is left
+  EngineTime since_ = kBeginningOfTime;
+  uint64_t run_end_ = 0;
   StorePage page_;
   const StoredRecord* next_ = nullptr;
   const StoredRecord* end_ = nullptr;
 };
 
-// `appended` never goes back in a partition: so its place is found by halves.
+// `appended` never goes back in a partition: so its place is found by halves, and by the pages that are
+// read for that.
 absl::Status ReplayCursor::StartAt(EngineTime appended) {
   uint64_t low = source_.First(partition_);
   for (uint64_t high = source_.Durable(partition_); low < high;) {
-    const uint64_t middle = low + (high - low) / 2;
+    const uint64_t middle = high - low <= kFewRecords ? low : low + (high - low) / 2;
     const absl::StatusOr<ReadOutcome> read = source_.Read(partition_, middle, /*bytes=*/1, page_);
     if (!read.ok()) return read.status();
     const uint64_t first = source_.First(partition_);  // more may have been removed
     if (middle < first) {
       low = std::min(first, high);
-    } else if (*read == ReadOutcome::kRecords && page_.records().front().appended < appended) {
-      low = middle + 1;
-    } else {
+      continue;
+    }
+    const auto found =
+        std::ranges::lower_bound(page_.records(), appended, {}, &StoredRecord::appended);
+    if (found == page_.records().begin()) {
       high = middle;
+    } else if (found == page_.records().end()) {
+      low = page_.next();
+    } else {
+      low = high = found->offset;
     }
   }
   StartAt(StorePosition(low));
+  since_ = appended;
   return absl::OkStatus();
 }
 
-absl::StatusOr<ReadOutcome> ReplayCursor::Load(size_t bytes, EngineTime until) {
-  if (next_ == end_) {
-    StorePosition from = position();
-    const bool is_first = !start_ && next_ == nullptr;
-    absl::StatusOr<ReadOutcome> read = source_.Read(partition_, from, bytes, page_);
-    // The first record that is left may be another one meanwhile.
-    while (is_first && read.ok() && *read == ReadOutcome::kPositionLost &&
-           from.offset < source_.First(partition_)) {
-      from = source_.First(partition_);
-      read = source_.Read(partition_, from, bytes, page_);
-    }
-    StartAt(from);
-    if (!read.ok() || *read != ReadOutcome::kRecords) return read;
-    next_ = page_.records().data();
-    end_ = next_ + page_.records().size();
+absl::StatusOr<ReadOutcome> ReplayCursor::ReadPage(size_t bytes) {
+  StorePosition from = position();
+  const bool is_first = !start_ && next_ == nullptr;
+  absl::StatusOr<ReadOutcome> read = source_.Read(partition_, from, bytes, page_);
+  // The first record that is left may be another one meanwhile.
+  while (is_first && read.ok() && *read == ReadOutcome::kPositionLost &&
+         from.offset < source_.First(partition_)) {
+    from = source_.First(partition_);
+    read = source_.Read(partition_, from, bytes, page_);
   }
-  return next_->appended <= until ? ReadOutcome::kRecords : ReadOutcome::kEnd;
+  StartAt(from);
+  if (!read.ok() || *read != ReadOutcome::kRecords) return read;
+  next_ = page_.records().data();
+  end_ = next_ + page_.records().size();
+  return read;
+}
+
+absl::StatusOr<ReadOutcome> ReplayCursor::Load(size_t bytes, EngineTime until) {
+  for (;;) {
+    if (next_ == end_) {
+      absl::StatusOr<ReadOutcome> read = ReadPage(bytes);
+      if (!read.ok() || *read != ReadOutcome::kRecords) return read;
+    }
+    if (next_->offset >= run_end_ || next_->appended > until) return ReadOutcome::kEnd;
+    if (next_->appended >= since_) return ReadOutcome::kRecords;
+    ++next_;
+  }
 }
 
 // 2026-11-29T08:00:00.000000Z
@@ -143,10 +172,10 @@ bool ComesLater(const ReplayCursor* a, const ReplayCursor* b) { return a->IsLate
 class StoreReplay::Core {
  public:
   Core(const ReplaySource& source, EngineTime until, PartitionRange partitions)
-      : source_(source), until_(until), begin_(partitions.begin) {
+      : source_(source), until_(Clamp(until)), begin_(partitions.begin) {
     const int end = std::min(partitions.end, source_.partitions());
-    PLEAT_CHECK(0 <= begin_ && begin_ <= end);
-    cursors_.reserve(static_cast<size_t>(end - begin_));
+    PLEAT_CHECK(begin_ >= 0);
+    if (begin_ < end) cursors_.reserve(static_cast<size_t>(end - begin_));
     for (int p = begin_; p < end; ++p) cursors_.emplace_back(source_, p);
     page_bytes_ = kReplayPagesBytes / std::max<size_t>(cursors_.size(), 1);
   }
@@ -159,16 +188,14 @@ class StoreReplay::Core {
     return cursors_[index];
   }
   void StartAt(int partition, const StorePosition& from) {
-    PLEAT_CHECK(!has_begun_);
+    PLEAT_CHECK(!has_begun_ || (is_lost_ && partition == partition_));
     cursor(partition).StartAt(from);
-    is_placed_ = true;
   }
   absl::Status StartAt(EngineTime appended) {
     PLEAT_CHECK(!has_begun_);
     for (ReplayCursor& each : cursors_) {
       if (absl::Status found = each.StartAt(appended); !found.ok()) return found;
     }
-    is_placed_ = true;
     return absl::OkStatus();
   }
 
@@ -183,12 +210,16 @@ class StoreReplay::Core {
  private:
   absl::StatusOr<ReadOutcome> Load(ReplayCursor& cursor) {
     partition_ = cursor.partition();
-    return cursor.Load(page_bytes_, until_);
+    absl::StatusOr<ReadOutcome> loaded = cursor.Load(page_bytes_, until_);
+    is_lost_ = loaded.ok() && *loaded == ReadOutcome::kPositionLost;
+    return loaded;
   }
-  absl::StatusOr<ReadOutcome> LoadAll();
+  absl::StatusOr<ReadOutcome> BeginRun();
+  bool IsAlike(const Engine& engine) const { return engine.partitions() == source_.partitions(); }
+  absl::Status RequireNoPosition(const Engine& engine, uint64_t source) const;
   absl::Status StartWhereItStands(const Engine& engine, uint64_t source);
   absl::StatusOr<EngineTime> AppendedBefore(int partition, uint64_t offset) const;
-  absl::Status Lost(int partition);
+  absl::Status Lost(int partition, uint64_t offset) const;
 
   const ReplaySource source_;
   const EngineTime until_;
@@ -199,12 +230,13 @@ class StoreReplay::Core {
   ReplayCursor* current_ = nullptr;    // not in the heap; null: all that have a record are
   const StoredRecord* record_ = nullptr;
   int partition_ = 0;  // of the record, or the one that was lost
-  bool is_placed_ = false;  // by StartAt()
+  bool is_lost_ = false;
   bool has_begun_ = false;
+  bool in_run_ = false;
 };
 
-// Reads on in all partitions. REQUIRES: no record of any is known.
-absl::StatusOr<ReadOutcome> StoreReplay::Core::LoadAll() {
+absl::StatusOr<ReadOutcome> StoreReplay::Core::BeginRun() {
+  for (ReplayCursor& each : cursors_) each.BeginRun();
   for (ReplayCursor& each : cursors_) {
     absl::StatusOr<ReadOutcome> loaded = Load(each);
     if (!loaded.ok() || *loaded == ReadOutcome::kPositionLost) {
@@ -214,12 +246,17 @@ absl::StatusOr<ReadOutcome> StoreReplay::Core::LoadAll() {
     if (*loaded == ReadOutcome::kRecords) heap_.push_back(&each);
   }
   std::ranges::make_heap(heap_, ComesLater);
-  return heap_.empty() ? ReadOutcome::kEnd : ReadOutcome::kRecords;
+  in_run_ = !heap_.empty();
+  return in_run_ ? ReadOutcome::kRecords : ReadOutcome::kEnd;
 }
 
 absl::StatusOr<ReadOutcome> StoreReplay::Core::Next() {
   has_begun_ = true;
   record_ = nullptr;
+  if (!in_run_) {
+    absl::StatusOr<ReadOutcome> begun = BeginRun();
+    if (!begun.ok() || *begun != ReadOutcome::kRecords) return begun;
+  }
   if (current_ != nullptr) {
     absl::StatusOr<ReadOutcome> loaded = Load(*current_);
     if (!loaded.ok() || *loaded == ReadOutcome::kPositionLost) return loaded;
@@ -231,10 +268,8 @@ absl::StatusOr<ReadOutcome> StoreReplay::Core::Next() {
     }
   }
   if (current_ == nullptr) {
-    if (heap_.empty()) {
-      absl::StatusOr<ReadOutcome> loaded = LoadAll();
-      if (!loaded.ok() || *loaded != ReadOutcome::kRecords) return loaded;
-    }
+    in_run_ = !heap_.empty();
+    if (!in_run_) return ReadOutcome::kEnd;
     std::ranges::pop_heap(heap_, ComesLater);
     current_ = heap_.back();
     heap_.pop_back();
@@ -244,34 +279,56 @@ absl::StatusOr<ReadOutcome> StoreReplay::Core::Next() {
   return ReadOutcome::kRecords;
 }
 
+// When the record before an offset was appended, or a later instant, if it was removed.
 absl::StatusOr<EngineTime> StoreReplay::Core::AppendedBefore(int partition, uint64_t offset) const {
-  // With the record before it gone, nothing is known: but that it came before those that are left.
-  if (offset <= source_.First(partition)) return kBeginningOfTime;
+  if (offset == 0) return kBeginningOfTime;
+  const uint64_t known = std::max(offset - 1, source_.First(partition));
+  if (known >= source_.Durable(partition)) return kBeginningOfTime;
   StorePage page;
-  const absl::StatusOr<ReadOutcome> read = source_.Read(partition, offset - 1, /*bytes=*/1, page);
+  const absl::StatusOr<ReadOutcome> read = source_.Read(partition, known, /*bytes=*/1, page);
   if (!read.ok()) return read.status();
   return *read == ReadOutcome::kRecords ? page.records().front().appended : kBeginningOfTime;
 }
 
-absl::Status StoreReplay::Core::StartWhereItStands(const Engine& engine, uint64_t source) {
-  const bool is_alike = engine.partitions() == source_.partitions();
-  for (int p = 0; p < engine.partitions() && !is_alike; ++p) {
+absl::Status StoreReplay::Core::Lost(int partition, uint64_t offset) const {
+  const uint64_t first = source_.First(partition);
+  return absl::FailedPreconditionError(
+      offset < first
+          ? absl::StrCat("partition ", partition, " begins at offset ", first, ": records from ",
+                         offset, " on, which are needed, were removed")
+          : absl::StrCat("partition ", partition, " has no record before offset ", offset,
+                         ", or another one than that of the position"));
+}
+
+// A position counts records of a partition of the store, which has to be one of the engine.
+absl::Status StoreReplay::Core::RequireNoPosition(const Engine& engine, uint64_t source) const {
+  for (int p = 0; p < engine.partitions(); ++p) {
     if (engine.SourcePositionOf(source, p) == 0) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("the engine has folded records of source ", source, " with ",
-                     engine.partitions(), " partitions, and the store has ", source_.partitions()));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "records were folded with a SourcePosition of source ", source, ", and the engine has ",
+        engine.partitions(), " partitions where the store has ", source_.partitions()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StoreReplay::Core::StartWhereItStands(const Engine& engine, uint64_t source) {
+  const bool is_alike = IsAlike(engine);
+  if (!is_alike) {
+    if (absl::Status none = RequireNoPosition(engine, source); !none.ok()) return none;
   }
   EngineTime earliest = engine.axis() == Axis::kArrival ? engine.now() : kBeginningOfTime;
-  for (ReplayCursor& each : cursors_) {
+  std::vector<uint64_t> starts;
+  for (const ReplayCursor& each : cursors_) {
     const int p = each.partition();
     const uint64_t next = is_alike ? engine.SourcePositionOf(source, p) : 0;
+    starts.push_back(next);
+    if (each.is_placed()) continue;
     if (next > source_.Durable(p)) {
       return absl::FailedPreconditionError(
           absl::StrCat("the engine has folded ", next, " records of partition ", p,
                        ", and the store has ", source_.Durable(p)));
     }
-    each.StartAt(StorePosition(next));
-    if (next < source_.First(p)) return Lost(p);
+    if (next < source_.First(p)) return Lost(p, next);
     const absl::StatusOr<EngineTime> appended = AppendedBefore(p, next);
     if (!appended.ok()) return appended.status();
     earliest = std::max(earliest, *appended);
@@ -281,34 +338,29 @@ absl::Status StoreReplay::Core::StartWhereItStands(const Engine& engine, uint64_
         absl::StrCat("the engine is past ", TextOf(until_),
                      ": the earliest instant to which it can be brought is ", TextOf(earliest)));
   }
+  for (size_t i = 0; i < cursors_.size(); ++i) {
+    if (!cursors_[i].is_placed()) cursors_[i].StartAt(StorePosition(starts[i]));
+  }
   return absl::OkStatus();
 }
 
-absl::Status StoreReplay::Core::Lost(int partition) {
-  const uint64_t offset = cursor(partition).position().offset;
-  const uint64_t first = source_.First(partition);
-  return offset < first ? absl::OutOfRangeError(absl::StrCat(
-                              "partition ", partition, " begins at offset ", first,
-                              ": records from ", offset, " on, which are needed, were removed"))
-                        : absl::FailedPreconditionError(
-                              absl::StrCat("partition ", partition, " has no record before offset ",
-                                           offset, ", or another one than that of the position"));
-}
-
 absl::StatusOr<uint64_t> StoreReplay::Core::Into(Engine& engine, uint64_t source, FoldRecord fold) {
-  PLEAT_CHECK(!has_begun_);
-  if (!is_placed_) {
+  if (!has_begun_) {
     if (absl::Status started = StartWhereItStands(engine, source); !started.ok()) return started;
   }
   const bool moves_time = engine.axis() == Axis::kArrival;
   uint64_t records = 0;
-  for (EngineTime now = kBeginningOfTime;; ++records) {
+  for (EngineTime now = kBeginningOfTime;;) {
     const absl::StatusOr<ReadOutcome> next = Next();
     if (!next.ok()) return next.status();
-    if (*next == ReadOutcome::kPositionLost) return Lost(partition_);
+    if (*next == ReadOutcome::kPositionLost) {
+      return Lost(partition_, cursor(partition_).position().offset);
+    }
     if (*next == ReadOutcome::kEnd) break;
     if (moves_time && record_->appended > now) engine.Advance(now = record_->appended);
     fold(partition_, *record_);
+    if (++records > 1 || IsAlike(engine)) continue;
+    if (absl::Status none = RequireNoPosition(engine, source); !none.ok()) return none;
   }
   if (moves_time && until_ != kEndOfTime) engine.Advance(until_);
   return records;

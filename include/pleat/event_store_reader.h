@@ -168,9 +168,11 @@ class PLEAT_EXPORT StoreConsumer {
 //
 // Without an engine: while (*replay.Next() == ReadOutcome::kRecords) Use(replay.record());
 //
-// The order is that of what is durable when a partition is read. What is appended meanwhile comes
-// by the calls of Next() behind the kEnd: there order holds again from the first record on.
-// Memory: pages of 16 MiB together, and at least one section of a block of each partition.
+// A replay goes in runs. A run has what was durable when it began, in order, and ends with kEnd;
+// the next call begins another one, with what came since. The order is not the one of commits: of
+// records that were appended at one time, those of the lower partition come first.
+// Memory: pages of 4 MiB together, several times as much if records are tiny, and at least one
+// section of a block of each partition.
 // Thread safety: one call at a time.
 class PLEAT_EXPORT StoreReplay {
  public:
@@ -184,15 +186,16 @@ class PLEAT_EXPORT StoreReplay {
   StoreReplay(StoreReplay&&) noexcept;
   StoreReplay& operator=(StoreReplay&&) noexcept;
 
-  // Begins a partition there, and not at the first record that is left. REQUIRES, as the next one:
-  // before Next() and Into().
+  // Begins a partition there, and not at the first record that is left.
+  // REQUIRES: before Next() and Into(); or these have just told that this partition is lost.
   void StartAt(int partition, const StorePosition& from);
-  // Begins each at its first record that was appended at that instant or later. Complexity:
-  // O(log(records)) reads of a section. Errors: those of EventStore::Read().
+  // Begins each at its first record that was appended at that instant or later, also if it is still
+  // to come. REQUIRES: before Next() and Into(). Complexity: O(log(records)) reads of a section.
+  // Errors: those of EventStore::Read().
   absl::Status StartAt(EngineTime appended);
 
-  // Goes to the next record. kEnd: there is none now; of an EventStoreReader, Refresh() before the
-  // next call. kPositionLost: position(partition()) is the one, see ReadOutcome.
+  // Goes to the next record. kEnd: the run has ended; of an EventStoreReader, Refresh() before the
+  // next one. kPositionLost: partition() is the one, and position() of it is lost, see ReadOutcome.
   // Errors: those of EventStore::Read(). The next call tries again.
   absl::StatusOr<ReadOutcome> Next();
 
@@ -204,20 +207,31 @@ class PLEAT_EXPORT StoreReplay {
   // are read, as in StartAt().
   StorePosition position(int partition) const noexcept;
 
-  // Feeds a new engine, or one that was just recovered from a snapshot, with the records behind
-  // SourcePositionOf(source, ...), or where StartAt() was told, and returns how many they were. On
-  // arrival time the engine's time moves to `appended` of each record before `fold` has it, and to
-  // `until` in the end, if that is not kEndOfTime. On event time stamps move it.
-  // Emissions wait in their collections as ever: `fold` pops them, and drops them where nothing is
-  // to act twice. Fold with a SourcePosition if a snapshot is taken later.
-  // REQUIRES: `until` has passed, and what was appended by then is durable: else records are
-  // missing in the state. The collections have read equally far.
-  // Errors, in which the engine is as it was if `fold` was not called; else throw it away.
-  // - kOutOfRange: the engine is at an instant after `until`; the message says the earliest one
-  //   that can be had. Or records that it needs were removed: take a snapshot that has read more.
-  // - kFailedPrecondition: the engine has read further than the store goes, or has folded records
-  //   of `source` with another number of partitions than the store has.
-  // - Those of Next().
+  // Feeds an engine that is new, or was just recovered, with one run, and returns how many records
+  // that were. Each partition begins where StartAt() said, else behind SourcePositionOf(source, p).
+  // Called again, it goes on with the next run.
+  //
+  // On arrival time the engine's time moves to `appended` of each record before `fold` has it, and
+  // to `until` in the end, if that is not kEndOfTime. On event time stamps move it. Emissions wait
+  // in their collections as ever: `fold` pops them, and drops them where nothing is to act twice.
+  // Those of the end wait when the call returns.
+  //
+  // The engine is then as one was at `until` that folded with the stamp `appended`, on arrival
+  // time, and met no limit; on event time as one that read by a replay as well. Ids of emissions, and the
+  // order of those of one instant, may be others than in an engine that was fed in another order.
+  //
+  // REQUIRES: what was appended up to `until` is durable, and of an EventStoreReader, Refresh() has
+  // seen it: else records are missing. Nothing else feeds the engine meanwhile, or moves its time.
+  // The collections have read equally far; one that has begun empty (Recovered) needs an engine of
+  // its own. To go on from a snapshot of the engine, `fold` says a SourcePosition; then the engine
+  // has as many partitions as the store, and records lie in the partitions of their keys.
+  // Errors. If `fold` was not called yet, the engine is as it was.
+  // - kOutOfRange: the engine is at an instant after `until`; the message has the earliest one to
+  //   which it can be brought.
+  // - kFailedPrecondition: the engine does not fit. It needs records that were removed: take a
+  //   snapshot that has read more. Or it has read further than the store goes, or positions of
+  //   another number of partitions.
+  // - Those of Next(). Called again, it goes on.
   using FoldRecord = absl::FunctionRef<void(int partition, const StoredRecord& record)>;
   absl::StatusOr<uint64_t> Into(Engine& engine, uint64_t source, FoldRecord fold);
 

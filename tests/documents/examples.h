@@ -68,6 +68,7 @@ std::vector<pleat::KeyedEvent<int64_t>> EventsOf(const pleat::StorePage& page);
 int64_t CentsOf(const pleat::StoredRecord& record);
 extern pleat::Folder<int64_t, Total> totals;
 extern pleat::EngineTime noon;
+constexpr uint64_t kTheStore = 1;
 extern std::unique_ptr<pleat::StateDirectory> directory;
 extern int partition;
 struct Request {

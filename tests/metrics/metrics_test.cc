@@ -333,23 +333,27 @@ TEST(MetricsOfStateDirectories, TellWhetherSnapshotsAreTaken) {
 }
 
 TEST(MetricsOfEventStores, TellWhetherAppendsAreRefusedAndWhatIsOnTheDisk) {
-  const EventStoreMetrics stores[] = {{"/var/lib/orders",
-                                       {.segments = 3,
-                                        .bytes = 200'000'000,
-                                        .unsynced_bytes = 4096,
-                                        .blocks = 17,
-                                        .times_held_back = 5,
-                                        .bytes_passed_over = 100,
-                                        .blocks_passed_over = 2,
-                                        .answers = AppendOutcome::kStoreFull}},
-                                      {"other", {.answers = AppendOutcome::kStoreFailed}},
-                                      {"new", {}}};
+  const EventStoreMetrics stores[] = {
+      {"/var/lib/orders",
+       {.segments = 3,
+        .bytes = 200'000'000,
+        .unsynced_bytes = 4096,
+        .blocks = 17,
+        .times_held_back = 5,
+        .bytes_passed_over = 100,
+        .blocks_passed_over = 2,
+        .answers = AppendOutcome::kStoreFull,
+        .last_error = absl::ResourceExhaustedError("")}},
+      {"other", {.answers = AppendOutcome::kStoreFailed, .last_error = absl::DataLossError("")}},
+      {"closed", {.answers = AppendOutcome::kStoreFailed}},
+      {"new", {}}};
   const std::string text = WriteMetrics({}, MetricsFormat::kOpenMetrics, {}, {}, {}, stores);
   for (const char* line : {
            "# TYPE pleat_store_refusing gauge\n",
            "pleat_store_refusing{directory=\"/var/lib/orders\",reason=\"full\"} 1\n",
            "pleat_store_refusing{directory=\"/var/lib/orders\",reason=\"failed\"} 0\n",
            "pleat_store_refusing{directory=\"other\",reason=\"failed\"} 1\n",
+           "pleat_store_refusing{directory=\"closed\",reason=\"failed\"} 0\n",
            "pleat_store_refusing{directory=\"new\",reason=\"full\"} 0\n",
            "pleat_store_files{directory=\"/var/lib/orders\"} 3\n",
            "# UNIT pleat_store_bytes bytes\n",

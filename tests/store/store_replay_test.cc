@@ -215,6 +215,60 @@ TEST(StoreReplayTest, SaysWhichPartitionWasLost) {
   EXPECT_LT(slow.position(partition).offset, history.store().First(partition));
 }
 
+TEST(StoreReplayTest, GoesOnWhereItIsToldOnceAPartitionIsLost) {
+  FaultyStorage storage;
+  History history(storage, 1);
+  history.Append(100);
+  StoreReplay replay(history.store());
+  replay.StartAt(2, StorePosition(1'000));
+  ASSERT_EQ(*replay.Next(), ReadOutcome::kPositionLost);
+  ASSERT_EQ(*replay.Next(), ReadOutcome::kPositionLost);
+  replay.StartAt(2, StorePosition(3));
+  EXPECT_THAT(Rest(replay), ElementsAreArray(history.Expected({0, 0, 3, 0}, kEndOfTime)));
+}
+
+// One of another record is found out, also at the end.
+TEST(StoreReplayTest, FindsOutAPositionOfAnotherStore) {
+  FaultyStorage storage;
+  History history(storage, 1);
+  history.Append(100);
+  for (const uint64_t offset : {uint64_t{5}, history.store().Durable(1)}) {
+    StoreReplay replay(history.store());
+    replay.StartAt(1, {offset, 12'345});
+    EXPECT_EQ(*replay.Next(), ReadOutcome::kPositionLost);
+    EXPECT_EQ(replay.partition(), 1);
+  }
+}
+
+TEST(StoreReplayTest, WaitsForAnInstantThatIsStillToCome) {
+  FaultyStorage storage;
+  History history(storage, 1);
+  history.Append(100);
+  const EngineTime since = At(history.second() + 100);
+  StoreReplay replay(history.store());
+  ASSERT_TRUE(replay.StartAt(since).ok());
+  EXPECT_THAT(Rest(replay), IsEmpty());
+  while (At(history.second()) < since) history.Append(100);
+  history.Append(100);
+  std::vector<Placed> expected = history.Expected(history.Firsts(), kEndOfTime);
+  std::erase_if(expected, [&](const Placed& each) { return std::get<0>(each) < since; });
+  EXPECT_THAT(Rest(replay), ElementsAreArray(expected));
+}
+
+// A run has what was durable when it began: who appends meanwhile is not chased.
+TEST(StoreReplayTest, EndsAlthoughOthersAppend) {
+  FaultyStorage storage;
+  History history(storage, 1);
+  history.Append(50);
+  StoreReplay replay(history.store());
+  for (size_t runs = 0, expected = 50; runs < 3; ++runs) {
+    size_t records = 0;
+    for (; *replay.Next() == ReadOutcome::kRecords; ++records) history.Append(1);
+    EXPECT_EQ(records, expected);
+    expected = records;
+  }
+}
+
 TEST(StoreReplayTest, GoesOnWhereTheDiskHasFailed) {
   FaultyStorage storage;
   History history(storage, 3);
@@ -411,6 +465,50 @@ TEST(ReplayIntoAnEngine, GoesToTheEndWithoutAnInstant) {
   }
 }
 
+TEST(ReplayIntoAnEngine, GoesOnWhenItIsCalledAgain) {
+  FaultyStorage storage;
+  History history(storage, 6);
+  history.Append(100);
+  Shadow shadow;
+  StoreReplay replay(history.store());
+  const auto fold = [&](int partition, const StoredRecord& record) {
+    shadow.Take();
+    shadow.Fold(PlacedOf(partition, record));
+  };
+  storage.Fail({.call = storage.calls() + 3, .error = EIO});
+  uint64_t folded = 0;
+  const auto counts = [&](int partition, const StoredRecord& record) {
+    ++folded;
+    fold(partition, record);
+  };
+  ASSERT_FALSE(replay.Into(shadow.engine(), kSource, counts).ok());
+  storage.Heal();
+  ASSERT_TRUE(replay.Into(shadow.engine(), kSource, counts).ok());
+  EXPECT_EQ(folded, 100u);
+  history.Append(70);
+  EXPECT_EQ(*replay.Into(shadow.engine(), kSource, fold), 70u);
+  const std::vector<Placed> records = history.Expected(history.Firsts(), kEndOfTime);
+  EXPECT_EQ(shadow.engine().now(), std::get<0>(records.back()));
+  EXPECT_EQ(shadow.engine().SourcePositionOf(kSource, 1), history.store().Durable(1));
+}
+
+TEST(ReplayIntoAnEngine, BeginsWhereItStandsInPartitionsThatNobodyHasPlaced) {
+  FaultyStorage storage;
+  History history(storage, 6);
+  history.Append(100);
+  Shadow shadow;
+  ASSERT_EQ(*shadow.Replay(StoreReplay(history.store())), 100u);
+  history.Append(50);
+  StoreReplay replay(history.store());
+  replay.StartAt(1, StorePosition(history.store().Durable(1) - 1));
+  std::vector<uint64_t> from;
+  for (int p = 0; p < kPartitions; ++p) {
+    from.push_back(p == 1 ? history.store().Durable(1) - 1
+                          : shadow.engine().SourcePositionOf(kSource, p));
+  }
+  EXPECT_EQ(*shadow.Replay(std::move(replay)), history.Expected(from, kEndOfTime).size());
+}
+
 class RefusedReplay : public testing::Test {
  protected:
   RefusedReplay() { history_.Append(400); }
@@ -454,9 +552,41 @@ TEST_F(RefusedReplay, ToAnInstantThatOnePartitionHasPassed) {
   EXPECT_TRUE(shadow_.Replay(StoreReplay(history_.store(), std::get<0>(last))).ok());
 }
 
+TEST_F(RefusedReplay, ToAnInstantThatAPlacedReplayHasPassed) {
+  shadow_.engine().Advance(At(50));
+  StoreReplay placed(history_.store(), At(40));
+  for (int p = 0; p < kPartitions; ++p) placed.StartAt(p, StorePosition(0));
+  IsRefused(shadow_, std::move(placed), absl::StatusCode::kOutOfRange, "earliest instant");
+}
+
+// When the last record was appended that was folded is not known any more.
+TEST_F(RefusedReplay, ToAnInstantThatRecordsWhichWereRemovedMayHavePassed) {
+  ASSERT_GT(history_.store().Trim({.appended_since = At(60), .unread = false})->files, 0u);
+  for (const Placed& each : Until(kEndOfTime)) {
+    const int p = std::get<1>(each);
+    if (std::get<2>(each) < history_.store().First(p)) shadow_.Fold(each);
+  }
+  IsRefused(shadow_, StoreReplay(history_.store(), At(2)), absl::StatusCode::kOutOfRange,
+            "earliest instant");
+  EXPECT_TRUE(shadow_.Replay(StoreReplay(history_.store(), At(100))).ok());
+}
+
+TEST_F(RefusedReplay, OfPositionsInAnEngineWithOtherPartitions) {
+  Shadow other(Axis::kArrival, kPartitions + 1);
+  Counts counts(other.engine(), "others", {.quiet_period = 10s, .max_wait = 25s});
+  StoreReplay replay(history_.store());
+  const auto replayed = replay.Into(other.engine(), kSource, [&](int, const StoredRecord& record) {
+    const KeyedEvent<int64_t> event{record.key, record.appended, 1};
+    counts.FoldBatch({&event, 1}, {}, {},
+                     SourcePosition{.source = kSource, .offset = record.offset});
+  });
+  EXPECT_EQ(replayed.status().code(), absl::StatusCode::kFailedPrecondition) << replayed.status();
+}
+
 TEST_F(RefusedReplay, OfRecordsThatWereRemovedUnlessTheBeginningIsStated) {
   ASSERT_GT(history_.store().Trim({.appended_since = At(60), .unread = false})->files, 0u);
-  IsRefused(shadow_, StoreReplay(history_.store()), absl::StatusCode::kOutOfRange, "were removed");
+  IsRefused(shadow_, StoreReplay(history_.store()), absl::StatusCode::kFailedPrecondition,
+            "were removed");
   StoreReplay left(history_.store());
   ASSERT_TRUE(left.StartAt(kBeginningOfTime).ok());
   const std::vector<Placed> records = history_.Expected(history_.Firsts(), kEndOfTime);
@@ -479,7 +609,7 @@ TEST_F(RefusedReplay, IntoAnEngineWithOtherPartitionsThatHasFoldedRecords) {
   Counts counts(other.engine(), "others", {.quiet_period = 10s, .max_wait = 25s});
   counts.FoldBatch({&event, 1}, {}, {}, SourcePosition{.source = kSource, .offset = 0});
   IsRefused(other, StoreReplay(history_.store()), absl::StatusCode::kFailedPrecondition,
-            "5 partitions, and the store has 4");
+            "5 partitions where the store has 4");
 }
 
 }  // namespace

@@ -80,7 +80,8 @@ absl::Status Move(const std::string& directory, const EventStoreReader& store,
   const absl::StatusOr<std::unique_ptr<StoreConsumer>> consumer =
       StoreConsumer::Open(directory, options.move);
   if (!consumer.ok()) return consumer.status();
-  StoreReplay from(store);
+  StoreReplay from(store, kEndOfTime,
+                   options.partition ? PartitionRange::One(*options.partition) : PartitionRange());
   if (options.from.time) {
     if (absl::Status found = from.StartAt(*options.from.time); !found.ok()) return found;
   }
