@@ -24,6 +24,7 @@
 #include <absl/base/thread_annotations.h>
 
 #include "engine/base/check.h"
+#include "engine/base/pause.h"
 
 namespace pleat::inline v0_1 {
 
@@ -174,16 +175,6 @@ class ABSL_LOCKABLE Lock {
   static uint32_t TurnsOf(uint32_t state) noexcept { return state / kTurn; }
   static uint32_t TurnsBetween(uint32_t from, uint32_t to) noexcept {
     return (to - from) % (UINT32_MAX / kTurn + 1);
-  }
-
-  static void Pause(int times) noexcept {
-    for (int i = 0; i < times; ++i) {
-#if defined(__x86_64__) || defined(__i386__)
-      __builtin_ia32_pause();
-#else
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-#endif
-    }
   }
 
   std::atomic<uint32_t> state_{0};

@@ -82,7 +82,6 @@ std::span<SectionBuffer* const> Appender::Cut() {
   const auto taken = static_cast<size_t>(side_);
   side_ ^= 1;
   bytes_.store(0, std::memory_order_relaxed);
-  cuts_.fetch_add(1, std::memory_order_release);
   return buffers_[taken];
 }
 

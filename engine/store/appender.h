@@ -52,9 +52,6 @@ class Appender {
   // returned are empty.
   std::span<SectionBuffer* const> Cut();
 
-  // How many there were. Whatever was appended before this is asked is in the next one at the latest.
-  uint64_t cuts() const noexcept { return cuts_.load(std::memory_order_acquire); }
-
   // Pieces are taken or not: those that have not entered the gate yet. One call at a time, also beside
   // Cut().
   void SetTaking(bool taking);
@@ -76,7 +73,6 @@ class Appender {
   int side_ = 0;  // this and the next are written while the gate is closed
   bool taking_ = true;
   std::atomic<uint64_t> bytes_{0};
-  std::atomic<uint64_t> cuts_{0};
 };
 
 }  // namespace pleat::inline v0_1

@@ -11,6 +11,7 @@
 #include "engine/base/check.h"
 #include "engine/base/lock.h"
 #include "engine/store/appender.h"
+#include "engine/store/commit_rounds.h"
 #include "engine/store/committer.h"
 #include "engine/store/consumer_files.h"
 #include "engine/store/open_store.h"
@@ -31,8 +32,9 @@ struct Consumed {
   std::vector<uint64_t> offsets;
 };
 
-// Locks, in their order: `trim_lock_`; `old_files_lock_`; `commit_lock_`; the gate of the appender; a partition's, or those of
-// segments and of the last error, which are held for moments.
+// Locks, in their order: `trim_lock_`; `old_files_lock_`; `commit_lock_`; the gate of the appender; a
+// partition's, or those of segments and of the last error, which are held for moments. `rounds_` come
+// before `commit_lock_`: who leads one takes that lock.
 class EventStoreCore {
  public:
   EventStoreCore(OpenedStore opened, RecoveredLog log, const EventStoreOptions& options);
@@ -88,7 +90,6 @@ class EventStoreCore {
   absl::Status WriteBlock() ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_lock_);
   absl::Status SyncOldFiles(size_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(old_files_lock_);
   absl::Status CommitLocked(bool syncs) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_lock_);
-  absl::Status CommitUpTo(uint64_t cut, bool syncs) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_lock_);
   absl::Status Note(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(commit_lock_);
 
   const EventStoreOptions options_;
@@ -101,12 +102,10 @@ class EventStoreCore {
   Segments segments_;
   Lock trim_lock_;
   Lock old_files_lock_;  // of whoever syncs files that are full, in kProcess
+  CommitRounds rounds_;  // of Commit()
   Lock commit_lock_;
   LogCommitter committer_;  // but for its counts guarded by commit_lock_
   bool closed_ ABSL_GUARDED_BY(commit_lock_) = false;
-  // Cuts of the appender: what was in them is durable, and on the disk.
-  uint64_t committed_cuts_ ABSL_GUARDED_BY(commit_lock_) = 0;
-  uint64_t synced_cuts_ ABSL_GUARDED_BY(commit_lock_) = 0;
   std::atomic<AppendOutcome> answers_{AppendOutcome::kAppended};
   mutable Lock error_lock_;
   absl::Status last_error_ ABSL_GUARDED_BY(error_lock_);
@@ -154,6 +153,7 @@ EventStoreCore::EventStoreCore(OpenedStore opened, RecoveredLog log,
       partitions_(opened.manifest.log_partitions()),
       appender_(partitions_, options.max_forward_jump),
       segments_(*directory_, opened.manifest.identity, opened.manifest.log_partitions()),
+      rounds_(commit_syncs() ? CommitRounds::kLooks : 0),
       committer_(*directory_, opened.manifest, BeginAt(std::move(log)), options_, segments_,
                  partitions_) {}
 
@@ -242,13 +242,6 @@ absl::Status EventStoreCore::WriteBlock() {
   return committer_.Write(buffers);
 }
 
-// What was appended before a call is in the next cut at the latest. Of many that wait for the lock one
-// commits for all.
-absl::Status EventStoreCore::CommitUpTo(uint64_t cut, bool syncs) {
-  const bool is_done = committed_cuts_ >= cut && (!syncs || synced_cuts_ >= cut);
-  return is_done && !committer_.in_trouble() ? absl::OkStatus() : CommitLocked(syncs);
-}
-
 absl::Status EventStoreCore::CommitLocked(bool syncs) {
   absl::Status status = WriteBlock();
   if (syncs && !committer_.in_trouble()) {
@@ -256,10 +249,6 @@ absl::Status EventStoreCore::CommitLocked(bool syncs) {
     if (status.ok()) status = std::move(synced);
   }
   committer_.TellReaders();
-  if (status.ok()) {
-    committed_cuts_ = appender_.cuts();
-    if (syncs) synced_cuts_ = committed_cuts_;
-  }
   return Note(std::move(status));
 }
 
@@ -300,13 +289,11 @@ absl::Status EventStoreCore::SyncOldFiles(size_t count) {
 }
 
 absl::Status EventStoreCore::Commit() {
-  const uint64_t cut = appender_.cuts() + 1;
-  {
+  absl::Status committed = rounds_.Join([this] {
     LongLockGuard guard(commit_lock_);
-    if (closed_) return ClosedStore();
-    absl::Status status = CommitUpTo(cut, commit_syncs());
-    if (!status.ok() || commit_syncs()) return status;
-  }
+    return closed_ ? ClosedStore() : CommitLocked(commit_syncs());
+  });
+  if (!committed.ok() || commit_syncs()) return committed;
   // One thread is enough for them.
   if (!old_files_lock_.try_lock()) return absl::OkStatus();
   absl::Status status = SyncOldFiles(committer_.old_files());
@@ -315,6 +302,7 @@ absl::Status EventStoreCore::Commit() {
 }
 
 absl::Status EventStoreCore::Sync() {
+  if (commit_syncs()) return Commit();
   LongLockGuard old_files_guard(old_files_lock_);
   LongLockGuard guard(commit_lock_);
   if (closed_) return ClosedStore();

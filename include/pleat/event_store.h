@@ -333,8 +333,9 @@ class PLEAT_EXPORT EventStore {
 
   // Writes the block under way, and syncs in the modes kInterval and kGroup: what was appended
   // before the call is durable when it returns OK, and where it syncs it is on the disk. In
-  // kProcess it syncs files that are full. Without anything to do it leaves the disk alone, so that
-  // of many threads that append and commit one syncs for all. Appending goes on meanwhile.
+  // kProcess it syncs files that are full. Without anything to do it leaves the disk alone. Of many
+  // threads that append and commit one syncs for all, and they are told the same. Appending goes on
+  // meanwhile.
   // Errors: those of storage.h. Nothing is lost in memory; a later call may succeed. In kProcess
   // kDataLoss: what was written cannot be read back (see above); open the store again.
   absl::Status Commit();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <latch>
 #include <memory>
 #include <random>
 #include <string>
@@ -332,6 +333,94 @@ TEST_P(StoreThreads, OneClosesWhileOthersAppend) {
     ASSERT_TRUE(closed.ok()) << closed;
     ASSERT_EQ(DurableOf(*store), taken);
     for (int p = 0; p < kPartitions; ++p) ASSERT_EQ(store->Durable(p), store->Next(p));
+  }
+}
+
+// A thread commits, and its sync waits until Release(). Then three more have appended, and commit: one of
+// them by Sync().
+class FourCommit {
+ public:
+  explicit FourCommit(StoreDurability durability)
+      : store_(*EventStore::Open(
+            directory_ / "store",
+            {.storage = &watched_, .partitions = kPartitions, .durability = durability})) {
+    Append(0);
+    EXPECT_TRUE(store_->Commit().ok());  // a store that is warm
+    const int warm = watched_.syncs();
+    watched_.AtSync([this, warm] {
+      if (watched_.syncs() != warm + 1) return;
+      begun_.count_down();
+      may_end_.wait();
+    });
+    syncs_before_ = warm;
+    Append(0);
+    threads_.emplace_back([this] { told_[0] = store_->Commit(); });
+    begun_.wait();
+    for (int p = 1; p < kPartitions; ++p) Append(p);
+    for (int p = 1; p < kPartitions; ++p) {
+      threads_.emplace_back([this, p] {
+        told_[p] = p == 1 ? store_->Sync() : store_->Commit();
+        durable_[p] = store_->Durable(p);
+      });
+    }
+  }
+
+  void Have(Trouble trouble) { watched_.Have(trouble); }
+  void Release() {
+    may_end_.count_down();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  EventStore& store() { return *store_; }
+  int syncs() const { return watched_.syncs() - syncs_before_; }
+  const absl::Status& told(int thread) const { return told_[thread]; }
+  // What its partition had on the return of its commit.
+  uint64_t durable(int thread) const { return durable_[thread]; }
+
+ private:
+  void Append(int partition) {
+    EXPECT_EQ(store_->Append({}, kT0, {.partition = partition}).outcome, AppendOutcome::kAppended);
+  }
+
+  const TemporaryDirectory directory_{PlaceForKills()};
+  WatchedStorage watched_{PosixStorage()};
+  int syncs_before_ = 0;
+  std::latch begun_{1}, may_end_{1};
+  absl::Status told_[kPartitions];
+  uint64_t durable_[kPartitions] = {};
+  std::vector<std::thread> threads_;
+  std::unique_ptr<EventStore> store_;
+};
+
+// Two of the three return without a sync of their own: their records came to the disk by that of the third.
+TEST(StoreGroupCommit, OneSyncServesAllWhoAppendedWhileAnotherWasUnderWay) {
+  for (const StoreDurability durability : {StoreDurability::kInterval, StoreDurability::kGroup}) {
+    FourCommit four(durability);
+    four.Release();
+    EXPECT_EQ(four.syncs(), 2);
+    for (int i = 0; i < kPartitions; ++i) {
+      EXPECT_TRUE(four.told(i).ok()) << four.told(i);
+      if (i > 0) {
+        EXPECT_EQ(four.durable(i), 1u);
+      }
+    }
+    EXPECT_EQ(four.store().state().unsynced_bytes, 0u);
+  }
+}
+
+TEST(StoreGroupCommit, AllAreToldOfASyncThatFailed) {
+  for (const StoreDurability durability : {StoreDurability::kInterval, StoreDurability::kGroup}) {
+    FourCommit four(durability);
+    four.Have(Trouble::kSync);
+    four.Release();
+    for (int i = 0; i < kPartitions; ++i) {
+      EXPECT_TRUE(absl::IsInternal(four.told(i))) << four.told(i);
+    }
+    EXPECT_EQ(four.store().state().answers, AppendOutcome::kStoreFailed);
+    four.Have(Trouble::kNone);
+    EXPECT_TRUE(four.store().Commit().ok());
+    EXPECT_EQ(DurableOf(four.store()), 5u);
+    EXPECT_EQ(four.store().state().unsynced_bytes, 0u);
   }
 }
 
