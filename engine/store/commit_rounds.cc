@@ -35,8 +35,8 @@ absl::Status CommitRounds::Join(absl::FunctionRef<absl::Status()> commit) {
   return status;
 }
 
-// Between two looks the processor is free for others: with fewer processors than threads, those who
-// are to come need it.
+// Where there are fewer processors than threads, those who are to come need this one. But on a busy
+// machine it comes back after a millisecond or more, and so is seldom given away.
 void CommitRounds::Gather() {
   if (hurried_ > 0) {
     --hurried_;
@@ -49,7 +49,7 @@ void CommitRounds::Gather() {
       return;
     }
     Pause(kPauses);
-    std::this_thread::yield();
+    if (looks % kLooksAtATime == 0) std::this_thread::yield();
   }
   in_vain_ = 0;
 }

@@ -52,7 +52,8 @@ class CommitRounds {
   // Behind a gathering in vain so many rounds do without: 1, then 3, up to 2^kDoublings - 1. So a
   // wait in vain costs each round some microseconds at most.
   static constexpr uint32_t kDoublings = 4;
-  static constexpr int kPauses = 64;  // between two looks
+  static constexpr int kPauses = 64;       // between two looks
+  static constexpr int kLooksAtATime = 8;  // between two times that others get the processor
 
   void Gather();
   // How many have joined.

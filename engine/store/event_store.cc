@@ -290,7 +290,8 @@ absl::Status EventStoreCore::SyncOldFiles(size_t count) {
 
 absl::Status EventStoreCore::Commit() {
   absl::Status committed = rounds_.Join([this] {
-    LongLockGuard guard(commit_lock_);
+    // In line: Trim(), should somebody call it again and again, owes all of the round a turn.
+    LockGuard guard(commit_lock_);
     return closed_ ? ClosedStore() : CommitLocked(commit_syncs());
   });
   if (!committed.ok() || commit_syncs()) return committed;
