@@ -15,9 +15,28 @@ constexpr std::string_view kIndexLetters = "IX";
 constexpr std::string_view kEndLetters = "PSEN";
 constexpr size_t kEndBytes = 24;
 constexpr size_t kListBytes = 16;   // of a partition, before its entries
-constexpr size_t kEntryBytes = 36;  // of a section
+constexpr size_t kEntryBytes = 30;  // of a section
+constexpr uint64_t kPlaceMax = (uint64_t{1} << 48) - 1;
 // What is read first of a block: its whole head, if there are not very many sections.
 constexpr size_t kFirstBytes = 4096;
+
+// The place in the file has 6 bytes. It is put as 8, and the next field comes over the last two.
+void PutEntry(char* to, const SectionPlace& section) {
+  PutFixed(to, section.at);
+  PutFixed(to + 6, section.count);
+  PutFixed(to + 10, static_cast<uint32_t>(section.bytes));
+  PutFixed(to + 14, static_cast<uint64_t>(section.first.time_since_epoch().count()));
+  PutFixed(to + 22, section.checksum);
+}
+SectionPlace EntryAt(const char* from, uint64_t first_offset) {
+  const auto first = static_cast<int64_t>(FixedAt<uint64_t>(from + 14));
+  return {.first_offset = first_offset,
+          .at = FixedAt<uint64_t>(from) & kPlaceMax,
+          .bytes = FixedAt<uint32_t>(from + 10),
+          .checksum = FixedAt<uint64_t>(from + 22),
+          .first = EngineTime(Duration(first)),
+          .count = FixedAt<uint32_t>(from + 6)};
+}
 
 // Where the bytes begin that are added.
 char* Grow(std::string& bytes, size_t added) {
@@ -61,11 +80,8 @@ std::string BlockTable::Index(const Binding& place) const {
     PutFixed(to + 8, sections.empty() ? 0 : sections.front().first_offset);
     to += kListBytes;
     for (const SectionPlace& section : sections) {
-      PutFixed(to, section.count);
-      PutFixed(to + 4, section.bytes);
-      PutFixed(to + 12, section.at);
-      PutFixed(to + 20, static_cast<uint64_t>(section.first.time_since_epoch().count()));
-      PutFixed(to + 28, section.checksum);
+      if (section.at > kPlaceMax || section.bytes > UINT32_MAX) return {};
+      PutEntry(to, section);
       to += kEntryBytes;
     }
   }
@@ -85,13 +101,8 @@ bool BlockTable::TakePartition(std::string_view& fields, std::vector<SectionPlac
   sections.resize(size);
   const char* from = fields.data();
   for (SectionPlace& section : sections) {
-    section.first_offset = offset;
-    section.count = FixedAt<uint32_t>(from);
-    section.bytes = FixedAt<uint64_t>(from + 4);
-    section.at = FixedAt<uint64_t>(from + 12);
-    section.first = EngineTime(Duration(static_cast<int64_t>(FixedAt<uint64_t>(from + 20))));
-    section.checksum = FixedAt<uint64_t>(from + 28);
-    if (section.bytes > kBlockBodyBytesMax || section.first != Clamp(section.first)) return false;
+    section = EntryAt(from, offset);
+    if (section.first != Clamp(section.first)) return false;
     offset += section.count;
     from += kEntryBytes;
   }

@@ -3,10 +3,10 @@
 // written at the end of a segment that is full, as its *index*:
 //
 //   a frame "IX": for each partition 16 bytes, how many sections and the first offset of the first
-//   one, and for each of its sections 36: records (4), bytes, byte in the file, `appended` of the first
-//   record, checksum. Of fixed size, as who reads one partition after the other reads it again and again
-//   and at the end of the file 24 bytes: "PSEN", 4 bytes 0, 8 the byte at which the frame begins, and
-//   a checksum of those
+//   one, and for each of its sections 30: byte in the file (6), records (4), bytes (4), `appended` of
+//   the first record, checksum. Of fixed size, as who reads one partition after the other reads the
+//   index again and again; and at the end of the file 24 bytes: "PSEN", 4 bytes 0, 8 the byte at which
+//   the frame begins, and a checksum of those
 //
 // The index is a help and no more: where it is missing or damaged, the heads of the blocks say the
 // same.
