@@ -194,6 +194,7 @@ class StoreLife {
 
   void Trim(const RetentionOptions& keep) {
     if (store == nullptr) return;
+    model.NoteCut();  // where it keeps notes it commits
     const absl::StatusOr<TrimAnswer> trimmed = store->Trim(keep);
     last = trimmed.status();
     // If it has failed, the next start may find that it was done.
