@@ -56,12 +56,7 @@ std::string EndOf(const Binding& place, const Binding& end) {
 
 void BlockTable::Add(const std::vector<SectionEntry>& sections, uint64_t place) {
   for (const SectionEntry& section : sections) {
-    sections_[section.partition].push_back({.first_offset = section.first_offset,
-                                            .at = place + section.at,
-                                            .bytes = section.bytes,
-                                            .checksum = section.checksum,
-                                            .first = section.first,
-                                            .count = section.count});
+    sections_[section.partition].push_back(SectionPlace::Of(section, place));
   }
 }
 

@@ -34,6 +34,16 @@ struct SectionPlace {
   uint32_t count = 0;
 
   uint64_t end() const noexcept { return first_offset + count; }
+
+  // That of a block at a place in the file.
+  static SectionPlace Of(const SectionEntry& section, uint64_t place) {
+    return {.first_offset = section.first_offset,
+            .at = place + section.at,
+            .bytes = section.bytes,
+            .checksum = section.checksum,
+            .first = section.first,
+            .count = section.count};
+  }
 };
 
 class BlockTable {

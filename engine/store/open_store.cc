@@ -85,6 +85,12 @@ absl::StatusOr<StoreManifest> MakeManifest(OpenedStore& store, const EventStoreO
 
 }  // namespace
 
+absl::Status CheckFinished(std::string_view path, const std::vector<std::string>& names) {
+  if (std::ranges::find(names, kUnfinishedStore) == names.end()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      Concat(path, " is a copy that was not finished: remove the directory, and copy again"));
+}
+
 absl::StatusOr<StoreManifest> ReadManifest(StorageDirectory& directory) {
   absl::StatusOr<std::unique_ptr<StorageReader>> reader = directory.OpenFile(kStoreManifest);
   if (!reader.ok()) return reader.status();
@@ -133,6 +139,7 @@ absl::StatusOr<OpenedStore> OpenStoreToRead(std::string_view path, Storage* stor
   absl::StatusOr<std::vector<std::string>> names = store.directory->List();
   if (!names.ok()) return names.status();
   store.names = *std::move(names);
+  if (absl::Status finished = CheckFinished(path, store.names); !finished.ok()) return finished;
   if (std::ranges::find(store.names, kStoreManifest) == store.names.end()) {
     return absl::NotFoundError(Concat(path, " is no event store: it has no MANIFEST"));
   }
@@ -157,6 +164,7 @@ absl::StatusOr<OpenedStore> OpenStoreDirectory(std::string_view path,
     absl::StatusOr<std::vector<std::string>> names = store.directory->List();
     if (!names.ok()) return names.status();
     store.names = *std::move(names);
+    if (absl::Status finished = CheckFinished(path, store.names); !finished.ok()) return finished;
     if (absl::Status ours = CheckOurs(*store.directory, store.names); !ours.ok()) return ours;
   }
   const bool is_there = std::ranges::find(store.names, kStoreManifest) != store.names.end();

@@ -27,6 +27,9 @@ struct OpenedStore {
 
 absl::StatusOr<StoreManifest> ReadManifest(StorageDirectory& directory);
 
+// kFailedPrecondition: these are the files of a copy that was not finished.
+absl::Status CheckFinished(std::string_view path, const std::vector<std::string>& names);
+
 // For reading, beside whoever appends: there has to be a store.
 absl::StatusOr<OpenedStore> OpenStoreToRead(std::string_view path, Storage* storage);
 

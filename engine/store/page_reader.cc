@@ -20,8 +20,15 @@ absl::StatusOr<std::string_view> ReadSection(StorageReader& reader, const Sectio
   return std::string_view();
 }
 
-bool Decode(const SectionPlace& section, std::string_view bytes, uint64_t from,
-            std::vector<StoredRecord>& records) {
+bool WasRemoved(const absl::Status& read, const Segments& segments, int partition,
+                uint64_t offset) {
+  return absl::IsOutOfRange(read) && offset < segments.First(static_cast<size_t>(partition));
+}
+
+}  // namespace
+
+bool DecodeSection(const SectionPlace& section, std::string_view bytes, uint64_t from,
+                   std::vector<StoredRecord>& records) {
   RecordReader reader(bytes);
   EngineTime appended = section.first;
   StoredRecord record;
@@ -33,12 +40,18 @@ bool Decode(const SectionPlace& section, std::string_view bytes, uint64_t from,
   return reader.done();
 }
 
-bool WasRemoved(const absl::Status& read, const Segments& segments, int partition,
-                uint64_t offset) {
-  return absl::IsOutOfRange(read) && offset < segments.First(static_cast<size_t>(partition));
+std::string_view TakeSection(const SectionEntry& section, std::string_view block,
+                             const Binding& of_block, std::vector<StoredRecord>& records) {
+  if (block.size() < section.at + section.bytes) return "the end is missing";
+  const std::string_view bytes = block.substr(section.at, section.bytes);
+  if (!IsWhole(section, bytes, of_block)) return "the checksum of a section is wrong";
+  const size_t before = records.size();
+  if (DecodeSection(SectionPlace::Of(section, of_block.place), bytes, /*from=*/0, records)) {
+    return {};
+  }
+  records.resize(before);
+  return "a section says something impossible";
 }
-
-}  // namespace
 
 StorePosition StorePage::PositionAfter(size_t index) const noexcept {
   PLEAT_CHECK(index < records_.size());
@@ -58,7 +71,7 @@ absl::Status PageReader::ReadSections(const Segments& segments, int partition, u
     absl::StatusOr<std::string_view> wrong =
         ReadSection(*found.reader, section, place, partition, to);
     if (!wrong.ok()) return wrong.status();
-    if (wrong->empty() && !Decode(section, {to, section.bytes}, from, page.records_)) {
+    if (wrong->empty() && !DecodeSection(section, {to, section.bytes}, from, page.records_)) {
       wrong = std::string_view("a section says something impossible");
     }
     if (!wrong->empty()) {

@@ -24,6 +24,15 @@ struct StorePage::Parts {
   uint64_t opening = 0;  // Segments::opening()
 };
 
+// Adds the records of a section that have the offset `from` or a later one. False: the bytes are none.
+bool DecodeSection(const SectionPlace& section, std::string_view bytes, uint64_t from,
+                   std::vector<StoredRecord>& records);
+
+// The same of a section of a block that was read whole. Returns what is wrong with it; nothing: its
+// records were added.
+std::string_view TakeSection(const SectionEntry& section, std::string_view block,
+                             const Binding& of_block, std::vector<StoredRecord>& records);
+
 struct NoteAt {
   std::string value;
   uint64_t offset = 0;

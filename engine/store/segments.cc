@@ -217,6 +217,11 @@ bool Segments::Counts(uint64_t segment) const {
   return std::ranges::find(segments_, segment, &Segment::number) != segments_.end();
 }
 
+std::vector<Segment> Segments::List() const {
+  LockGuard guard(lock_);
+  return segments_;
+}
+
 uint64_t Segments::BytesLocked() const {
   uint64_t bytes = 0;
   for (const Segment& segment : segments_) bytes += segment.end;

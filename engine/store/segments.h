@@ -96,6 +96,8 @@ class Segments {
   void Drop(uint64_t before);
 
   bool Counts(uint64_t segment) const;
+  // All of them, in the order of the log.
+  std::vector<Segment> List() const;
   size_t size() const;
   uint64_t bytes() const;
   uint64_t identity() const noexcept { return identity_; }

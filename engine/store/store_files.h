@@ -31,6 +31,8 @@ namespace pleat::inline v0_1 {
 inline constexpr std::string_view kStoreManifest = "MANIFEST";
 inline constexpr std::string_view kStoreEnd = "END";
 inline constexpr std::string_view kUnfinishedStoreFile = ".new";
+// In the directory of a copy that is not whole yet (new_store.h): nobody opens it.
+inline constexpr std::string_view kUnfinishedStore = "UNFINISHED-COPY";
 inline constexpr uint32_t kStoreFormat = 1;
 inline constexpr int kStorePartitionsMax = 4096;
 inline constexpr uint64_t kSegmentsMax = uint64_t{1} << 60;

@@ -36,6 +36,7 @@ class StoreView {
     return durable_[partition].load(std::memory_order_acquire);
   }
   const Segments& segments() const noexcept { return segments_; }
+  StorageDirectory& directory() noexcept { return *directory_; }
 
  private:
   // How often the appender may change the files while they are looked at.

@@ -26,6 +26,11 @@ TEST(ProgressText, OneIsOne) {
       "22 B  1 line  1 lines/s  1 key");
 }
 
+TEST(ProgressText, SpeaksOfOtherThingsThanLines) {
+  EXPECT_EQ(Progress::Text({.bytes = 22, .lines = 30, .line_what = "record"}, seconds(1), 44, 80),
+            "22 B  30 records  30 records/s  50 %  1 s left");
+}
+
 TEST(ProgressText, LeavesOutWhatIsLessWanted) {
   EXPECT_EQ(Text(72), "25.0 MB  123,456 lines/s  98,765 folded  25 %  30 s left");
   EXPECT_EQ(Text(40), "25.0 MB  98,765 folded  25 %  30 s left");

@@ -115,9 +115,11 @@ inline ModelRecord ModelOf(const StoredRecord& record) {
           record.stamp, record.appended};
 }
 
-// All that can be read, behind as many kRemoved as are gone. The error, should there be one.
-inline absl::StatusOr<std::map<int, std::vector<ModelRecord>>> ReadAll(const EventStore& store,
-                                                                       size_t page_bytes = 700) {
+// All that can be read, behind as many kRemoved as are gone. The error, should there be one. Of an
+// EventStore or an EventStoreReader, as the next one.
+template <class Store>
+absl::StatusOr<std::map<int, std::vector<ModelRecord>>> ReadAll(const Store& store,
+                                                                size_t page_bytes = 700) {
   std::map<int, std::vector<ModelRecord>> all;
   StorePage page;
   for (int p = 0; p < store.partitions(); ++p) {
@@ -135,7 +137,6 @@ inline absl::StatusOr<std::map<int, std::vector<ModelRecord>>> ReadAll(const Eve
   return all;
 }
 
-// Of an EventStore or an EventStoreReader.
 template <class Store>
 StoreNotes NotesOf(const Store& store) {
   const absl::StatusOr<StoreNotes> found = store.Notes();

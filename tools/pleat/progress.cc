@@ -56,9 +56,10 @@ std::string Progress::Text(const State& state, Duration elapsed, uint64_t bytes_
   const double seconds = duration<double>(elapsed).count();
   const auto bytes = static_cast<double>(state.bytes);
   const auto rate = static_cast<uint64_t>(static_cast<double>(state.lines) / seconds);
-  std::vector<std::string> parts = {ByteText(bytes), Counted(state.lines, "line"),
-                                    Grouped(rate) + " lines/s",
-                                    Grouped(state.found) + " " + state.found_what};
+  std::vector<std::string> parts = {ByteText(bytes), Counted(state.lines, state.line_what),
+                                    Grouped(rate) + " " + state.line_what + "s/s"};
+  const std::string_view found_what = state.found_what;
+  if (!found_what.empty()) parts.push_back(Grouped(state.found) + " " + state.found_what);
   if (bytes_total > 0 && state.bytes > 0) {
     const double share = std::min(1.0, bytes / static_cast<double>(bytes_total));
     const auto left = static_cast<uint64_t>(std::ceil(seconds / share - seconds));

@@ -19,7 +19,8 @@ class Progress {
     uint64_t bytes = 0;
     uint64_t lines = 0;
     uint64_t found = 0;
-    const char* found_what = "";  // "folded"
+    const char* found_what = "";  // "folded"; "": nothing is said of it
+    const char* line_what = "line";
   };
 
   // `bytes_total` of all inputs as they lie on the disk; 0 if that is not known.

@@ -20,6 +20,7 @@
 #include "tools/pleat/quantity_text.h"
 #include "tools/pleat/store/store_append.h"
 #include "tools/pleat/store/store_consumers.h"
+#include "tools/pleat/store/store_copy.h"
 #include "tools/pleat/store/store_read.h"
 #include "tools/pleat/summary_text.h"
 
@@ -35,6 +36,7 @@ Usage: pleat store show DIR [--json]
        pleat store append DIR [OPTIONS] [FILE...]
        pleat store consumers DIR [--move NAME [--from PLACE] | --remove NAME]
        pleat store trim DIR [--keep DURATION] [--keep-bytes BYTES]
+       pleat store copy DIR NEW [--partitions N]
 
 Examples:
   How much is in it, and who appends:
@@ -60,11 +62,15 @@ Examples:
   Remove files older than 30 days that every consumer has read:
     pleat store trim /var/lib/orders --keep 30d
 
+  A copy for the shelf, beside the program that appends; and one of 16 partitions:
+    pleat store copy /var/lib/orders /backup/orders-2026-11-28
+    pleat store copy /var/lib/orders /var/lib/orders.16 --partitions 16
+
 )";
 
 constexpr std::string_view kStoreNotes = R"(
-show, check and read only read DIR, without its lock: a program may append
-  meanwhile. What is shown is durable.
+show, check, read and copy only read DIR, without its lock: a program may append
+  meanwhile. What is shown, or copied, is durable.
 append makes a record of each line: the line, as JSON, its key, its stamp, and
   the time at which it was appended. It makes DIR if there is none, and is the
   only one that appends. How far each FILE was taken is kept in one block with
@@ -82,6 +88,11 @@ consumers lists them by name. --move sets where one reads on, in every partition
   or in one; --remove forgets it. The consumer must not be open.
 trim removes whole files, the oldest first, and never the newest; no program may
   have DIR open to append. Without --keep nothing goes because of its age.
+copy makes another store, NEW, in the order in which blocks were written. Offsets
+  and partitions stay, and consumers go along. With another number of partitions
+  each record goes to the partition of its key, and offsets begin anew: consumers
+  that have read all go along and stand at the end, and others stop the copy. One
+  that was not finished has the file UNFINISHED-COPY, and is refused: remove it.
 OFFSET counts the records of one partition, from 0; so it needs --partition or
   --key. TIME is an instant of `appended`, such as 2026-11-28T12:00:00Z.
 Exit codes: 0 done; 1 damaged, no event store, could not be read or written, no
@@ -324,7 +335,7 @@ constexpr ActionFlags kFlagsOfActions[] = {
     {"time-zone", "append"},
     {"time-format", "append"},
     {"id", "append"},
-    {"partitions", "append"},
+    {"partitions", "append and copy"},
     {"durability", "append"},
     {"max-forward-jump", "append"},
     {"input", "append"},
@@ -337,8 +348,8 @@ constexpr ActionFlags kFlagsOfActions[] = {
     {"remove", "consumers"},
     {"keep", "trim"},
     {"keep-bytes", "trim"},
-    {"ignore-consumers", "trim"},
-    {"json", "show, check, consumers and trim"},
+    {"ignore-consumers", "trim and copy"},
+    {"json", "show, check, consumers, trim and copy"},
 };
 
 absl::Status CheckAction(const GivenFlags& given, const std::string& action) {
@@ -363,17 +374,21 @@ absl::Status CheckConsumersUsage(const StoreOptions& options) {
 
 absl::Status CheckUsage(const GivenFlags& given, const StoreOptions& options) {
   if (given.inputs.empty()) {
-    return WrongUsage("say what to do: show, check, read, append, consumers or trim");
+    return WrongUsage("say what to do: show, check, read, append, consumers, trim or copy");
   }
   const std::string& action = given.inputs.front();
   if (std::ranges::find(kStoreActions, action) == std::end(kStoreActions)) {
     const std::string nearest =
         NearestName(action, {std::begin(kStoreActions), std::end(kStoreActions)});
     return WrongUsage("unknown action \"" + action + "\"; " +
-                      (nearest.empty() ? "there are show, check, read, append, consumers and trim"
-                                       : "did you mean \"" + nearest + "\"?"));
+                      (nearest.empty()
+                           ? "there are show, check, read, append, consumers, trim and copy"
+                           : "did you mean \"" + nearest + "\"?"));
   }
-  if (given.inputs.size() < 2 || (given.inputs.size() > 2 && action != "append")) {
+  if (action == "copy") {
+    if (given.inputs.size() != 3)
+      return WrongUsage(action + ": takes two directories, DIR and NEW");
+  } else if (given.inputs.size() < 2 || (given.inputs.size() > 2 && action != "append")) {
     return WrongUsage(action + ": takes one directory" + (action == "append" ? ", and FILEs" : ""));
   }
   if (absl::Status of_action = CheckAction(given, action); !of_action.ok()) return of_action;
@@ -416,6 +431,11 @@ std::vector<Flag> StoreFlags(StoreOptions& options) {
        "read: only records of this key. append: the member that is the key, as text;\n"
        "without it all keys are empty",
        KeyValue(options.key), 'k'},
+      Heading("Of append and copy"),
+      {"partitions", "N",
+       "how many partitions a new store gets, 1 to 4096 (default: of append 64, of copy as\n"
+       "many as DIR has); one that is there has to have as many",
+       PartitionsValue(options.partitions)},
       Heading("Of read"),
       {"partition", "N", "only this partition", PartitionValue(options.partition)},
       {"from", "PLACE", "begin at this OFFSET or TIME; else at the beginning",
@@ -431,10 +451,6 @@ std::vector<Flag> StoreFlags(StoreOptions& options) {
       CommonFlag(o, "time-zone"),
       CommonFlag(o, "time-format"),
       {"id", "PATH", "the member that is the id of the record, as text", Text(options.id)},
-      {"partitions", "N",
-       "how many partitions a new store gets, 1 to 4096 (default 64); one that is there\n"
-       "has to have as many",
-       PartitionsValue(options.partitions)},
       {"durability", "process|interval|group",
        "how records are kept on the way: when they are in a file; also synced at least\n"
        "every second (default); also shown to readers only then. At the end all are synced",
@@ -457,9 +473,11 @@ std::vector<Flag> StoreFlags(StoreOptions& options) {
       {"keep", "DURATION", "records appended so long ago, or later, stay", AboveZero(options.keep)},
       {"keep-bytes", "BYTES", "above that older files go, whoever needs them, also as 64Gi",
        BytesValue(options.keep_bytes)},
-      {"ignore-consumers", "", "what a consumer has not read may go as well",
+      Heading("Of trim and copy"),
+      {"ignore-consumers", "",
+       "trim: what a consumer has not read may go as well. copy: no consumer goes along",
        Switch(options.ignore_consumers)},
-      Heading("Of show, check, consumers and trim"),
+      Heading("Of show, check, consumers, trim and copy"),
       {"json", "", "one JSON object instead of text for people", Switch(options.json)},
       Heading("Of all"),
       {"help", "", "this text", Switch(options.help), 'h'},
@@ -494,6 +512,7 @@ int StoreMain(int argc, const char* const* argv) {
   }
   if (action == "consumers") return ShowConsumers(directory, options);
   if (action == "trim") return TrimStore(directory, options);
+  if (action == "copy") return CopyStore(directory, given->inputs[2], options);
   return ReadStore(directory, options);
 }
 

@@ -10,8 +10,8 @@
 
 namespace pleat::cli {
 
-inline constexpr std::string_view kStoreActions[] = {"show",   "check",     "read",
-                                                     "append", "consumers", "trim"};
+inline constexpr std::string_view kStoreActions[] = {"show",      "check", "read", "append",
+                                                     "consumers", "trim",  "copy"};
 
 std::vector<Flag> StoreFlags(StoreOptions& options);
 std::string StoreHelp();

@@ -24,16 +24,16 @@ struct StoreOptions {
   std::string output = "-";
 
   // Of `consumers` and `trim`.
-  std::string move;         // a consumer
-  std::string remove;       // the same
-  Duration keep{0};         // 0: not given
-  uint64_t keep_bytes = 0;  // 0: no bound
-  bool ignore_consumers = false;
+  std::string move;               // a consumer
+  std::string remove;             // the same
+  Duration keep{0};               // 0: not given
+  uint64_t keep_bytes = 0;        // 0: no bound
+  bool ignore_consumers = false;  // of `copy` as well
 
   // Of `append`.
   JobOptions append;
-  std::string id;  // the path; empty: none
-  std::optional<int> partitions;
+  std::string id;                 // the path; empty: none
+  std::optional<int> partitions;  // of `copy` as well
   StoreDurability durability = StoreDurability::kInterval;
   Duration max_forward_jump = EventStoreOptions().max_forward_jump;
 

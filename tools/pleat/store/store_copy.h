@@ -1,0 +1,13 @@
+// `pleat store copy`: another store of the same records.
+#pragma once
+
+#include <string>
+
+#include "tools/pleat/store/store_options.h"
+
+namespace pleat::cli {
+
+// Returns the exit code.
+int CopyStore(const std::string& from, const std::string& to, const StoreOptions& options);
+
+}  // namespace pleat::cli
