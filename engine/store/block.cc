@@ -67,6 +67,7 @@ std::optional<BlockHead> ReadBlockHead(std::string_view bytes, const Binding& bi
                  .number = FixedAt<uint64_t>(&bytes[16]),
                  .before = FixedAt<uint64_t>(&bytes[24]),
                  .durable = {FixedAt<uint64_t>(&bytes[32]), FixedAt<uint64_t>(&bytes[40])},
+                 .life = FixedAt<uint32_t>(&bytes[52]),
                  .digest = FixedAt<uint64_t>(&bytes[checked.size()]),
                  .sections = {}};
   if (head.digest != ChecksumOf(checked, binding)) return std::nullopt;

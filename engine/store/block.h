@@ -57,6 +57,7 @@ struct BlockHead {
   uint64_t number = 0;
   uint64_t before = 0;
   StoreCut durable;
+  uint32_t life = 0;
   uint64_t digest = 0;
   std::vector<SectionEntry> sections;
 

@@ -67,6 +67,24 @@ std::span<const SectionPlace> BlockTable::From(size_t partition, uint64_t offset
   return {std::prev(behind), sections.end()};
 }
 
+std::vector<SectionEntry> BlockTable::Between(uint64_t begin, uint64_t end) const {
+  std::vector<SectionEntry> found;
+  for (size_t i = 0; i < sections_.size(); ++i) {
+    for (const SectionPlace& section : sections_[i]) {
+      if (section.at < begin || section.at >= end) continue;
+      found.push_back({.partition = static_cast<uint32_t>(i),
+                       .count = section.count,
+                       .first_offset = section.first_offset,
+                       .bytes = section.bytes,
+                       .first = section.first,
+                       .checksum = section.checksum,
+                       .at = section.at - begin});
+    }
+  }
+  std::ranges::sort(found, {}, &SectionEntry::at);
+  return found;
+}
+
 std::string BlockTable::Index(const Binding& place) const {
   std::string fields;
   for (const std::vector<SectionPlace>& sections : sections_) {
@@ -128,6 +146,18 @@ absl::StatusOr<std::optional<BlockTable>> BlockTable::ReadIndex(StorageReader& r
   }
   if (!fields->empty()) return std::optional<BlockTable>();
   return std::optional<BlockTable>(std::move(table));
+}
+
+absl::StatusOr<std::optional<uint64_t>> BlockTable::FindIndex(StorageReader& reader) {
+  const absl::StatusOr<uint64_t> size = reader.Size();
+  if (!size.ok()) return size.status();
+  if (*size < kEndBytes) return std::optional<uint64_t>();
+  std::string bytes;
+  absl::Status read = ReadInto(reader, *size - kEndBytes, kEndBytes, bytes);
+  if (!read.ok()) return read;
+  if (bytes.size() < kEndBytes || !bytes.starts_with(kEndLetters)) return std::optional<uint64_t>();
+  const auto place = FixedAt<uint64_t>(&bytes[8]);
+  return place < *size ? std::optional(place) : std::nullopt;
 }
 
 absl::StatusOr<BlockTable> BlockTable::ReadHeads(StorageReader& reader, size_t partitions,

@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <absl/status/statusor.h>
@@ -24,6 +25,9 @@
 #include "engine/store/block.h"
 
 namespace pleat::inline v0_1 {
+
+// What an index begins with.
+inline constexpr std::string_view kIndexBegin = "PSIX";
 
 struct SectionPlace {
   uint64_t first_offset = 0;
@@ -56,12 +60,17 @@ class BlockTable {
   // The sections from the one on that has the offset; empty if there is none.
   std::span<const SectionPlace> From(size_t partition, uint64_t offset) const;
 
+  // Those between two bytes of the file, in their order, as of one block that begins at `begin`.
+  std::vector<SectionEntry> Between(uint64_t begin, uint64_t end) const;
+
   // What is written behind the last block, at `place`; nothing if it were too large.
   std::string Index(const Binding& place) const;
   // Nothing: the file has no whole index that begins at `place`.
   static absl::StatusOr<std::optional<BlockTable>> ReadIndex(StorageReader& reader,
                                                              size_t partitions,
                                                              const Binding& place);
+  // Where the end of the file says that it has an index.
+  static absl::StatusOr<std::optional<uint64_t>> FindIndex(StorageReader& reader);
   // From the heads of the blocks between two places. Errors: kDataLoss "<offset>" of the storage.
   static absl::StatusOr<BlockTable> ReadHeads(StorageReader& reader, size_t partitions,
                                               const Binding& begin, uint64_t end);

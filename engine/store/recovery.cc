@@ -5,16 +5,9 @@
 
 #include "engine/base/check.h"
 #include "engine/base/concat.h"
+#include "engine/store/block_search.h"
 
 namespace pleat::inline v0_1 {
-namespace {
-
-constexpr std::string_view kIndexBegin = "PSIX";
-// Bytes that are searched at a time.
-constexpr uint64_t kSearchBytes = uint64_t{1} << 20;
-
-}  // namespace
-
 absl::StatusOr<RecoveredLog> LogRecovery::Run(const std::vector<std::string>& names) {
   log_.durable = log_.end = Beginning();
   known_ = manifest_.durable;
@@ -234,48 +227,23 @@ absl::Status LogRecovery::CheckFileBehind(uint64_t number, File& file) {
 // Whether a block does, of those anywhere behind a place of the file.
 absl::StatusOr<bool> LogRecovery::NamesACutBehindTheEnd(uint64_t number, File& file,
                                                         uint64_t from) {
-  std::string bytes;
-  checks_left_ = 2 * file.size;
-  for (uint64_t at = from; at < file.size;) {
-    const absl::StatusOr<StorageReader*> reader = Opened(number);
-    if (!reader.ok()) return reader.status();
-    if (absl::Status read = ReadInto(**reader, at, kSearchBytes, bytes); !read.ok()) return read;
-    if (at == from && !bytes.starts_with(kIndexBegin)) log_.bytes_passed_over += file.size - from;
-    for (size_t i = bytes.find(kBlockLetters); i != bytes.npos;
-         i = bytes.find(kBlockLetters, i + 1)) {
-      const absl::StatusOr<std::optional<BlockHead>> head =
-          HeadBehindTheEnd(number, at + i, std::string_view(bytes).substr(i));
-      if (!head.ok()) return head.status();
-      if (!*head) continue;
-      if ((*head)->durable > log_.end.cut) return true;
-      // A kill may leave a part of one.
-      if ((*head)->bytes() <= file.size - (at + i)) ++log_.blocks_passed_over;
-      file.has_lost_blocks = true;
-    }
-    if (bytes.size() < kSearchBytes) break;
-    at += bytes.size() - (kBlockFixedBytes - 1);
-  }
-  return false;
-}
-
-// The head of a block that may come behind the end, if there is one. Records are other people's bytes,
-// and may look like heads: what can not be one costs neither a read nor a checksum, and the heads of a
-// file are shorter than it.
-absl::StatusOr<std::optional<BlockHead>> LogRecovery::HeadBehindTheEnd(uint64_t number, uint64_t at,
-                                                                       std::string_view begin) {
-  const std::optional<BlockSizes> sizes = BlockSizesIn(begin);
-  const Binding place{manifest_.identity, number, at};
-  if (!sizes || sizes->head > BlockHeadBytesMax(manifest_.log_partitions())) return std::nullopt;
-  if (sizes->head > checks_left_) return std::nullopt;
-  if (BlockNumberIn(begin) < log_.end.blocks ||
-      BlockNumberIn(begin) - log_.end.blocks > UINT32_MAX) {
-    return std::nullopt;
-  }
-  checks_left_ -= sizes->head;
-  if (begin.size() >= sizes->head) return ReadBlockHead(begin, place);
   const absl::StatusOr<StorageReader*> reader = Opened(number);
   if (!reader.ok()) return reader.status();
-  return ReadBlockHeadAt(**reader, place, buffer_);
+  if (absl::Status read = ReadInto(**reader, from, kIndexBegin.size(), buffer_); !read.ok()) {
+    return read;
+  }
+  if (!buffer_.empty() && buffer_ != kIndexBegin) log_.bytes_passed_over += file.size - from;
+  BlockSearch search(**reader, {manifest_.identity, number, from}, manifest_.log_partitions(),
+                     {.least_number = log_.end.blocks, .head_bytes = 2 * file.size});
+  for (;;) {
+    const absl::StatusOr<std::optional<BlockHead>> head = search.Next();
+    if (!head.ok()) return head.status();
+    if (!*head) return false;
+    if ((*head)->durable > log_.end.cut) return true;
+    // A kill may leave a part of one.
+    if ((*head)->bytes() <= file.size - search.place()) ++log_.blocks_passed_over;
+    file.has_lost_blocks = true;
+  }
 }
 
 // Tells the tail from what is durable, and files of no use from others.

@@ -78,8 +78,6 @@ class LogRecovery {
   absl::Status CheckBehind();
   absl::Status CheckFileBehind(uint64_t number, File& file);
   absl::StatusOr<bool> NamesACutBehindTheEnd(uint64_t number, File& file, uint64_t from);
-  absl::StatusOr<std::optional<BlockHead>> HeadBehindTheEnd(uint64_t number, uint64_t at,
-                                                            std::string_view begin);
   void SortOut();
 
   // The file's reader, until the next call: however many files there are, one is open.
@@ -104,7 +102,6 @@ class LogRecovery {
   size_t walk_begin_ = 0;  // the segment in which it begins
   uint64_t open_number_ = 0;
   std::unique_ptr<StorageReader> open_;
-  uint64_t checks_left_ = 0;  // bytes of heads that a file may have
   std::string buffer_;
 };
 

@@ -13,6 +13,7 @@
 #include <pleat/event_store_reader.h>
 
 #include "engine/base/concat.h"
+#include "engine/store/block_walk.h"
 #include "engine/store/new_store.h"
 #include "engine/store/open_store.h"
 #include "engine/store/page_reader.h"
@@ -75,7 +76,6 @@ class StoreCopy {
   std::unique_ptr<NewStore> copy_;
   StoreCopyProgress progress_;
   StoreCopyReport report_;
-  std::string head_bytes_;
   std::string block_;
   struct Placed {
     StoredRecord record;
@@ -159,32 +159,29 @@ absl::Status StoreCopy::Run(std::string_view to) {
 absl::Status StoreCopy::CopySegment(const Segment& segment) {
   const absl::StatusOr<std::unique_ptr<StorageReader>> file = OpenSegment(segment.number);
   if (!file.ok()) return file.status();
-  for (Binding place{view_.segments().identity(), segment.number, segment.begin};
-       place.place < segment.end;) {
-    const absl::StatusOr<std::optional<BlockHead>> head =
-        ReadBlockHeadAt(**file, place, head_bytes_);
-    if (!head.ok()) return head.status();
-    if (!*head || (*head)->bytes() > segment.end - place.place) {
-      return Damage(place, "the checksum of a block's head is wrong");
+  const Binding begin{view_.segments().identity(), segment.number, segment.begin};
+  BlockWalk walk(**file, begin, segment.end, view_.partitions() + 1);
+  for (;;) {
+    const absl::StatusOr<bool> next = walk.Next();
+    if (!next.ok()) return next.status();
+    if (!*next) break;
+    if (walk.kind() == BlockWalk::Kind::kUnknown) {
+      return Damage(walk.place(), "the checksum of a block's head is wrong");
     }
-    const uint64_t bytes = (*head)->bytes();
-    absl::Status status = ReadInto(**file, place.place, bytes, block_);
-    if (status.ok()) status = CopyBlock(**head, place);
-    progress_.bytes += bytes;
+    absl::Status status = ReadInto(**file, walk.place().place, walk.bytes(), block_);
+    if (status.ok()) status = CopyBlock(walk.head(), walk.place());
+    progress_.bytes += walk.bytes();
     if (status.ok()) status = Tell();
     if (!status.ok()) return status;
-    place.place += bytes;
   }
-  return absl::OkStatus();
+  if (walk.place().place == segment.end) return absl::OkStatus();
+  return Damage(walk.place(), "the end is missing");
 }
 
 absl::Status StoreCopy::CopyBlock(const BlockHead& head, const Binding& place) {
   placed_.clear();
   for (const SectionEntry& section : head.sections) {
     const bool is_of_notes = section.partition == view_.partitions();
-    if (section.partition > view_.partitions()) {
-      return Damage(place, "it says something impossible");
-    }
     records_.clear();
     const std::string_view wrong = TakeSection(section, block_, place, records_);
     if (!wrong.empty()) return Damage(place.Behind(section.at), wrong);

@@ -1,4 +1,4 @@
-// `pleat store copy`: another store of the same records, as the user gets it.
+// `pleat store copy` and `pleat store salvage`: another store of the same records, as the user gets it.
 #include "tools/pleat/store/store_copy.h"
 
 #include <signal.h>
@@ -10,6 +10,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@
 
 #include "tests/cli/run_pleat.h"
 #include "tests/support/share.h"
+#include "tests/support/source_dir.h"
 #include "tests/support/start.h"
 #include "tests/support/traced_process.h"
 #include "tools/pleat/interrupt.h"
@@ -30,6 +32,27 @@ namespace {
 using std::chrono_literals::operator""s;
 using testing::AnyOf;
 using testing::HasSubstr;
+
+// What `read` writes, but for offsets.
+std::vector<std::string> LinesWithoutOffsets(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    const size_t begin = line.find(",\"offset\":");
+    line.erase(begin, line.find(',', begin + 1) - begin);
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+// Whether these are some of the others, in their order.
+bool IsPartOf(const std::vector<std::string>& part, const std::vector<std::string>& all) {
+  size_t found = 0;
+  for (const std::string& line : all) {
+    if (found < part.size() && part[found] == line) ++found;
+  }
+  return found == part.size();
+}
 
 class StoreCopyCommand : public testing::Test {
  protected:
@@ -190,6 +213,136 @@ TEST_F(StoreCopyCommand, ThatIsKilledLeavesNoPartThatPassesForAStore) {
     }
   }
   std::cout << whole << " were whole\n";
+}
+
+// ---
+
+void Damage(const std::string& file, size_t at) {
+  std::string bytes = Content(file);
+  bytes[at] = static_cast<char>(bytes[at] ^ 0x20);
+  std::ofstream(file, std::ios::binary) << bytes;
+}
+
+TEST_F(StoreCopyCommand, SalvageSaysWhatIsLostAndWhere) {
+  Fill();
+  ASSERT_TRUE(StoreConsumer::Open(store_, "mail").ok());
+  const std::string file = store_ + "/segment-1";
+  Damage(file, Content(file).find("{\"n\":45}"));
+  std::filesystem::copy_file(file, store_ + "/lost-7");
+  const Finished saved = Run("salvage " + store_ + " " + new_);
+  EXPECT_EQ(saved.code, 1) << saved.err;
+  EXPECT_EQ(saved.err, "");
+  // Records 41 to 60 are in one block; those of the keys 3 and 45 % 7 share a partition.
+  const int partition = PartitionOf("key 3", 4);
+  EXPECT_THAT(saved.out, testing::ContainsRegex(
+                             "^segment-1: at byte [0-9]+: the checksum of a section is wrong "
+                             "\\([0-9]+ bytes\\)\n"
+                             "lost-7: blocks behind a hole, which salvage does not read either\n"
+                             "saved [0-9]+ records and 1 note in 4 partitions to "));
+  EXPECT_THAT(saved.out, testing::ContainsRegex(
+                             "\nlost [0-9]+ records, at these offsets of the damaged store:\n"
+                             "  partition " +
+                             std::to_string(partition) +
+                             ": [0-9]+ to [0-9]+\n"
+                             "Behind them the offsets in the copy are smaller by as many.\n"
+                             "consumer mail did not go along\n$"));
+  EXPECT_THAT(Run("check " + new_).out, HasSubstr("ok, "));
+  const std::string left = Read(new_);
+  EXPECT_THAT(left, testing::Not(HasSubstr("{\"n\":45,")));
+  EXPECT_THAT(left, HasSubstr("{\"n\":61,"));
+  EXPECT_THAT(Run("consumers " + new_).out, HasSubstr("no consumers"));
+}
+
+TEST_F(StoreCopyCommand, SalvageReportsAsJson) {
+  Fill();
+  const std::string file = store_ + "/segment-1";
+  Damage(file, Content(file).find("{\"n\":0}"));
+  const Finished saved = Run("salvage " + store_ + " " + new_ + " --json");
+  EXPECT_EQ(saved.code, 1);
+  EXPECT_EQ(
+      saved.out.find("{\"partitions\":4,\"records\":299,\"notes\":1,\"lost\":[{\"partition\":" +
+                     std::to_string(PartitionOf("key 0", 4)) +
+                     ",\"begin\":0,\"end\":1}],\"notes_lost\":0,\"begin_unknown\":false,"
+                     "\"end_unknown\":false,\"damage\":[{\"file\":\"segment-1\",\"offset\":"),
+      0u)
+      << saved.out;
+  EXPECT_THAT(saved.out, HasSubstr("\"lost_files\":[],\"left_behind\":[]}\n"));
+}
+
+TEST_F(StoreCopyCommand, SalvageOfAStoreThatIsWholeIsACopy) {
+  Fill();
+  const Finished saved = Run("salvage " + store_ + " " + new_);
+  EXPECT_EQ(saved.code, 0) << saved.err;
+  EXPECT_EQ(saved.out, "saved 300 records and 1 note in 4 partitions to " + new_ + "\n");
+  EXPECT_EQ(Read(new_), Read(store_));
+}
+
+TEST_F(StoreCopyCommand, SalvageGoesWithoutManifest) {
+  Fill();
+  const std::string all = Read(store_);
+  for (const bool is_missing : {false, true}) {
+    std::filesystem::remove_all(new_);
+    is_missing ? static_cast<void>(std::filesystem::remove(store_ + "/MANIFEST"))
+               : Damage(store_ + "/MANIFEST", 20);
+    const Finished saved = Run("salvage " + store_ + " " + new_);
+    EXPECT_EQ(saved.code, 1) << saved.err;
+    EXPECT_THAT(saved.out, HasSubstr(is_missing ? "MANIFEST: at byte 0: it is missing\n"
+                                                : "MANIFEST: at byte 0: it is damaged\n"));
+    EXPECT_THAT(saved.out,
+                HasSubstr("\nthere may have been records behind those that were saved\n"));
+    EXPECT_EQ(Read(new_), all);
+  }
+  Damage(store_ + "/segment-1", 20);
+  std::filesystem::remove_all(new_);
+  const Finished nothing = Run("salvage " + store_ + " " + new_);
+  EXPECT_EQ(nothing.code, 1);
+  EXPECT_THAT(nothing.out, HasSubstr("nothing could be saved: MANIFEST and the heads of all"));
+  EXPECT_FALSE(std::filesystem::exists(new_));
+}
+
+TEST_F(StoreCopyCommand, SalvageRefusesWhatIsNoStore) {
+  Fill();
+  EXPECT_EQ(Run("salvage " + store_).code, 2);
+  EXPECT_EQ(Run("salvage " + store_ + " " + store_ + "/new").code, 2);
+  EXPECT_EQ(Run("salvage " + store_ + " " + new_ + " --partitions 3").code, 2);
+  EXPECT_EQ(Run("salvage " + store_ + " " + scratch_.path()).code, 1);
+  const TemporaryDirectory other;
+  const Finished refused = Run("salvage " + other.path() + " " + new_);
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr(other.path() + " is no event store"));
+  EXPECT_FALSE(std::filesystem::exists(new_));
+}
+
+// Each file of the golden stores, damaged at some bytes, by the program itself: it ends with 0 or 1, and
+// what it has saved is a part of what was there, in that order.
+TEST_F(StoreCopyCommand, SalvageOfADamagedGoldenStoreInventsNothing) {
+  for (const char* golden : {"closed", "killed"}) {
+    const std::filesystem::path origin =
+        std::filesystem::path(SourceDir()) / "tests/store/golden" / golden;
+    const Finished whole = Run("read " + origin.string());
+    ASSERT_EQ(whole.code, 0) << whole.err;
+    for (const auto& entry : std::filesystem::directory_iterator(origin)) {
+      if (!entry.is_regular_file() || entry.path().filename() == "contents.txt") continue;
+      const size_t size = Content(entry.path().string()).size();
+      const size_t step =
+          std::max<size_t>(1, size / ShareOf({.whole = size, .usual = 12, .sanitized = 2}));
+      for (size_t at = 0; at < size; at += step) {
+        SCOPED_TRACE(entry.path().string() + ", byte " + std::to_string(at));
+        std::filesystem::remove_all(store_);
+        std::filesystem::remove_all(new_);
+        std::filesystem::copy(origin, store_, std::filesystem::copy_options::recursive);
+        Damage(store_ + "/" + entry.path().filename().string(), at);
+        const Finished saved = Run("salvage " + store_ + " " + new_);
+        ASSERT_TRUE(saved.code == 0 || saved.code == 1) << saved.code << saved.err;
+        EXPECT_EQ(saved.err, "");
+        const std::vector<std::string> all = LinesWithoutOffsets(whole.out);
+        const std::vector<std::string> left = LinesWithoutOffsets(Read(new_));
+        EXPECT_TRUE(IsPartOf(left, all));
+        EXPECT_TRUE(saved.code == 1 || left.size() == all.size() ||
+                    golden == std::string("killed"));
+      }
+    }
+  }
 }
 
 // A signal asks for the end. In this process, so that it comes before the first block.

@@ -191,7 +191,7 @@ TEST_F(StoreCommand, CheckLooksAtNotesAsWell) {
 TEST_F(StoreCommand, WrongUsageIsToldWithExitCode2) {
   Fill();
   const std::map<std::string, std::string> said = {
-      {"", "say what to do: show, check, read, append, consumers, trim or copy"},
+      {"", "say what to do: show, check, read, append, consumers, trim, copy or salvage"},
       {"raed d", "did you mean \"read\"?"},
       {"read", "read: takes one directory"},
       {"show " + path_ + " --key k", "--key: is for read and append, not for show"},

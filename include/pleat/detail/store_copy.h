@@ -1,5 +1,5 @@
-// What `pleat store copy` does: copying an event store. This is no part of the library that programs
-// may use: it changes with the command.
+// What `pleat store copy` and `pleat store salvage` do: another store of the same records. This is no
+// part of the library that programs may use: it changes with the commands.
 //
 // A copy is another store, in a directory of its own. The one that is copied is only read, also
 // beside the process that appends to it.
@@ -55,8 +55,8 @@ struct StoreCopyReport {
   std::vector<std::string> left_behind;  // and the others
 };
 
-// Copies what is durable when it begins: records with all that they have, and notes, in the order of
-// blocks. So records of a key keep their order; of those that are in one block, and in several
+// Copies what is durable when it begins: records with all that they have, and notes, in the order
+// of blocks. So records of a key keep their order; of those that are in one block, and in several
 // partitions, `appended` tells the order. Log time never goes back in the copy either.
 // Errors. A part of the copy may be there, with UNFINISHED-COPY.
 // - kAlreadyExists: `to` has files. Nothing was changed.
@@ -68,5 +68,56 @@ struct StoreCopyReport {
 PLEAT_EXPORT absl::StatusOr<StoreCopyReport> CopyEventStore(std::string_view from,
                                                             std::string_view to,
                                                             const StoreCopyOptions& options = {});
+
+// Bytes of a file that could not be used; or a file that is missing, or has no end: then 0 of them.
+struct UnusableBytes {
+  std::string file;  // its name in the directory
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  std::string why;
+};
+
+// Records of a partition that are not in the copy: those from `begin` on and before `end`.
+struct LostRecords {
+  int partition = 0;
+  uint64_t begin = 0;  // offsets in the damaged store
+  uint64_t end = 0;
+};
+
+struct StoreSalvageReport {
+  int partitions = 0;  // 0: nothing could be saved, and no copy was made
+  uint64_t records = 0;
+  uint64_t notes = 0;
+  std::vector<LostRecords> lost;  // by partition and offset
+  uint64_t notes_lost = 0;
+  // Nobody knows whether there were more records before those that were found first: a file is
+  // missing there, or MANIFEST, which says what was removed.
+  bool begin_is_unknown = false;
+  // Nor whether there were more behind those that were found last: bytes are damaged or missing
+  // there, or MANIFEST is.
+  bool end_is_unknown = false;
+  std::vector<UnusableBytes> damage;
+  std::vector<std::string> lost_files;   // lost-N, which were not read
+  std::vector<std::string> left_behind;  // consumers: none goes along
+
+  // Whether the copy has all that the store had.
+  bool whole() const noexcept {
+    return partitions > 0 && lost.empty() && notes_lost == 0 && !begin_is_unknown &&
+           !end_is_unknown;
+  }
+};
+
+// Copies what is whole of a damaged store: each section of each block whose checksum is right, in
+// the order of blocks. Records stay in their partitions. A partition of the copy begins with the
+// offset with which its first file began; behind a hole offsets are smaller by the records that were
+// lost before. Of a store that is not damaged it copies all that EventStore::Open() would find.
+// Errors. A part of the copy may be there, with UNFINISHED-COPY. Damage is no error.
+// - kNotFound: there is no event store. kFailedPrecondition: there is a state directory, or a copy
+//   that was not finished. kUnimplemented: written by a newer version.
+// - kAlreadyExists: `to` has files. Nothing was changed.
+// - Those of storage.h, and of `progress`.
+PLEAT_EXPORT absl::StatusOr<StoreSalvageReport> SalvageEventStore(
+    std::string_view from, std::string_view to, Storage* storage = nullptr,
+    const StoreCopyTold& progress = nullptr);
 
 }  // namespace pleat::inline v0_1

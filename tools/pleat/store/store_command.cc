@@ -37,6 +37,7 @@ Usage: pleat store show DIR [--json]
        pleat store consumers DIR [--move NAME [--from PLACE] | --remove NAME]
        pleat store trim DIR [--keep DURATION] [--keep-bytes BYTES]
        pleat store copy DIR NEW [--partitions N]
+       pleat store salvage DIR NEW
 
 Examples:
   How much is in it, and who appends:
@@ -66,10 +67,13 @@ Examples:
     pleat store copy /var/lib/orders /backup/orders-2026-11-28
     pleat store copy /var/lib/orders /var/lib/orders.16 --partitions 16
 
+  A disk has damaged it: save what can be saved, and go on with the copy:
+    pleat store salvage /var/lib/orders /var/lib/orders.saved
+
 )";
 
 constexpr std::string_view kStoreNotes = R"(
-show, check, read and copy only read DIR, without its lock: a program may append
+show, check, read, copy and salvage only read DIR, without its lock: a program may append
   meanwhile. What is shown, or copied, is durable.
 append makes a record of each line: the line, as JSON, its key, its stamp, and
   the time at which it was appended. It makes DIR if there is none, and is the
@@ -93,11 +97,14 @@ copy makes another store, NEW, in the order in which blocks were written. Offset
   each record goes to the partition of its key, and offsets begin anew: consumers
   that have read all go along and stand at the end, and others stop the copy. One
   that was not finished has the file UNFINISHED-COPY, and is refused: remove it.
+salvage copies what is whole of a damaged store, and says what is lost: files and
+  bytes with the reason, and the offsets of records. Behind a hole offsets in NEW
+  are smaller. Consumers do not go along: their places may be others now.
 OFFSET counts the records of one partition, from 0; so it needs --partition or
   --key. TIME is an instant of `appended`, such as 2026-11-28T12:00:00Z.
-Exit codes: 0 done; 1 damaged, no event store, could not be read or written, no
-  usable line, --strict, --on-invalid fail; 2 wrong usage; 130, 143, 129 asked
-  to end (SIGINT, SIGTERM, SIGHUP).
+Exit codes: 0 done; 1 damaged, something lost, no event store, could not be read
+  or written, no usable line, --strict, --on-invalid fail; 2 wrong usage;
+  130, 143, 129 asked to end (SIGINT, SIGTERM, SIGHUP).
 )";
 
 absl::Status WrongUsage(const std::string& why) { return absl::InvalidArgumentError(why); }
@@ -349,7 +356,7 @@ constexpr ActionFlags kFlagsOfActions[] = {
     {"keep", "trim"},
     {"keep-bytes", "trim"},
     {"ignore-consumers", "trim and copy"},
-    {"json", "show, check, consumers, trim and copy"},
+    {"json", "show, check, consumers, trim, copy and salvage"},
 };
 
 absl::Status CheckAction(const GivenFlags& given, const std::string& action) {
@@ -374,18 +381,19 @@ absl::Status CheckConsumersUsage(const StoreOptions& options) {
 
 absl::Status CheckUsage(const GivenFlags& given, const StoreOptions& options) {
   if (given.inputs.empty()) {
-    return WrongUsage("say what to do: show, check, read, append, consumers, trim or copy");
+    return WrongUsage(
+        "say what to do: show, check, read, append, consumers, trim, copy or salvage");
   }
   const std::string& action = given.inputs.front();
   if (std::ranges::find(kStoreActions, action) == std::end(kStoreActions)) {
     const std::string nearest =
         NearestName(action, {std::begin(kStoreActions), std::end(kStoreActions)});
-    return WrongUsage("unknown action \"" + action + "\"; " +
-                      (nearest.empty()
-                           ? "there are show, check, read, append, consumers, trim and copy"
-                           : "did you mean \"" + nearest + "\"?"));
+    return WrongUsage(
+        "unknown action \"" + action + "\"; " +
+        (nearest.empty() ? "there are show, check, read, append, consumers, trim, copy and salvage"
+                         : "did you mean \"" + nearest + "\"?"));
   }
-  if (action == "copy") {
+  if (action == "copy" || action == "salvage") {
     if (given.inputs.size() != 3)
       return WrongUsage(action + ": takes two directories, DIR and NEW");
   } else if (given.inputs.size() < 2 || (given.inputs.size() > 2 && action != "append")) {
@@ -477,7 +485,7 @@ std::vector<Flag> StoreFlags(StoreOptions& options) {
       {"ignore-consumers", "",
        "trim: what a consumer has not read may go as well. copy: no consumer goes along",
        Switch(options.ignore_consumers)},
-      Heading("Of show, check, consumers, trim and copy"),
+      Heading("Of show, check, consumers, trim, copy and salvage"),
       {"json", "", "one JSON object instead of text for people", Switch(options.json)},
       Heading("Of all"),
       {"help", "", "this text", Switch(options.help), 'h'},
@@ -513,6 +521,7 @@ int StoreMain(int argc, const char* const* argv) {
   if (action == "consumers") return ShowConsumers(directory, options);
   if (action == "trim") return TrimStore(directory, options);
   if (action == "copy") return CopyStore(directory, given->inputs[2], options);
+  if (action == "salvage") return SalvageStore(directory, given->inputs[2], options);
   return ReadStore(directory, options);
 }
 

@@ -11,7 +11,7 @@
 namespace pleat::cli {
 
 inline constexpr std::string_view kStoreActions[] = {"show",      "check", "read", "append",
-                                                     "consumers", "trim",  "copy"};
+                                                     "consumers", "trim",  "copy", "salvage"};
 
 std::vector<Flag> StoreFlags(StoreOptions& options);
 std::string StoreHelp();
