@@ -1,5 +1,5 @@
-// What `pleat store copy` and `pleat store salvage` do: another store of the same records. This is no
-// part of the library that programs may use: it changes with the commands.
+// What `pleat store copy` and `pleat store salvage` do: another store of the same records. This is
+// no part of the library that programs may use: it changes with the commands.
 //
 // A copy is another store, in a directory of its own. The one that is copied is only read, also
 // beside the process that appends to it.
@@ -109,8 +109,8 @@ struct StoreSalvageReport {
 
 // Copies what is whole of a damaged store: each section of each block whose checksum is right, in
 // the order of blocks. Records stay in their partitions. A partition of the copy begins with the
-// offset with which its first file began; behind a hole offsets are smaller by the records that were
-// lost before. Of a store that is not damaged it copies all that EventStore::Open() would find.
+// offset with which its first file began; behind a hole offsets are smaller by the records that
+// were lost before. Of a store that is not damaged it copies all that EventStore::Open() finds.
 // Errors. A part of the copy may be there, with UNFINISHED-COPY. Damage is no error.
 // - kNotFound: there is no event store. kFailedPrecondition: there is a state directory, or a copy
 //   that was not finished. kUnimplemented: written by a newer version.
