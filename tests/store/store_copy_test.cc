@@ -80,7 +80,8 @@ std::map<std::string, std::vector<ModelRecord>> ByKey(const Records& all) {
 // All payloads of one partition.
 std::vector<std::string> Payloads(FaultyStorage& storage, int partition) {
   std::vector<std::string> payloads;
-  for (const ModelRecord& record : RecordsOf(storage, kCopyPath)[partition]) {
+  const std::vector<ModelRecord> records = RecordsOf(storage, kCopyPath)[partition];
+  for (const ModelRecord& record : records) {
     payloads.push_back(record.payload);
   }
   return payloads;
@@ -214,7 +215,8 @@ TEST(StoreCopyOfOtherPartitions, KeepsTheOrderOfBlocks) {
   const int partition = PartitionOf("k", 5);
   EXPECT_THAT(Payloads(storage, partition), ElementsAre("0", "1", "2", "3", "4"));
   std::vector<EngineTime> appended;
-  for (const ModelRecord& record : RecordsOf(storage, kCopyPath)[partition]) {
+  const std::vector<ModelRecord> records = RecordsOf(storage, kCopyPath)[partition];
+  for (const ModelRecord& record : records) {
     appended.push_back(record.appended);
   }
   EXPECT_THAT(appended, ElementsAre(kT0 + 1s, kT0 + 2s, kT0 + 9s, kT0 + 9s, kT0 + 9s));
