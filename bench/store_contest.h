@@ -94,18 +94,21 @@ class NumberedRecords {
 
  private:
   void Number(size_t place, uint64_t number) {
-    char* const payload = payloads_.data() + place * kPayloadBytes;
+    char* const payload = bytes_.data() + place * kRecordBytes;
     const uint64_t scattered = Scatter(number);
     std::memcpy(payload, &number, sizeof(number));
     std::memcpy(payload + kPayloadBytes - sizeof(scattered), &scattered, sizeof(scattered));
-    batch_[place] = {.key = keys_[scattered % keys_.size()],
+    // As of an event that was just read: its bytes lie together, and in a cache.
+    char* const key = payload + kPayloadBytes;
+    std::ranges::copy(std::string_view(keys_[scattered % keys_.size()]), key);
+    batch_[place] = {.key = {key, kKeyBytes},
                      .stamp = kStart,
                      .id = {},
                      .payload = {payload, kPayloadBytes}};
   }
 
   Keys keys_;
-  std::vector<char> payloads_ = std::vector<char>(kBatchRecords * kPayloadBytes, 'x');
+  std::vector<char> bytes_ = std::vector<char>(kBatchRecords * kRecordBytes, 'x');
   std::array<StoreRecord, kBatchRecords> batch_;
 };
 
@@ -127,10 +130,11 @@ class ContestStore {
   std::string path() const { return disk_.path() + "/store"; }
 
   void Append(std::span<const StoreRecord> batch) {
-    // By several threads: the store takes the latest time.
-    const EngineTime appended = kStart + Duration(batches_.fetch_add(1, std::memory_order_relaxed));
+    const EngineTime appended = kStart + step_ * batches_.fetch_add(1, std::memory_order_relaxed);
     Require(store_->AppendBatch(batch, appended).taken == batch.size(), "records were refused");
   }
+  // How much later each batch is appended than the one before; none, unless told.
+  void set_step(Duration step) { step_ = step; }
   void Commit() { Require(store_->Commit().ok(), "no commit"); }
   void Sync() { Require(store_->Sync().ok(), "no sync"); }
   // All of these by one thread, which commits behind each lot.
@@ -190,6 +194,7 @@ class ContestStore {
   DiskDirectory disk_;
   std::unique_ptr<EventStore> store_;
   NumberedRecords records_;
+  Duration step_{0};
   std::atomic<int64_t> batches_ = 0;
   StorePage page_;
 };
