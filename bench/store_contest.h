@@ -101,10 +101,8 @@ class NumberedRecords {
     // As of an event that was just read: its bytes lie together, and in a cache.
     char* const key = payload + kPayloadBytes;
     std::ranges::copy(std::string_view(keys_[scattered % keys_.size()]), key);
-    batch_[place] = {.key = {key, kKeyBytes},
-                     .stamp = kStart,
-                     .id = {},
-                     .payload = {payload, kPayloadBytes}};
+    batch_[place] = {
+        .key = {key, kKeyBytes}, .stamp = kStart, .id = {}, .payload = {payload, kPayloadBytes}};
   }
 
   Keys keys_;

@@ -217,8 +217,9 @@ class PLEAT_EXPORT StoreReplay {
   // Those of the end wait when the call returns.
   //
   // The engine is then as one was at `until` that folded with the stamp `appended`, on arrival
-  // time, and met no limit; on event time as one that read by a replay as well. Ids of emissions, and the
-  // order of those of one instant, may be others than in an engine that was fed in another order.
+  // time, and met no limit; on event time as one that read by a replay as well. Ids of emissions,
+  // and the order of those of one instant, may be others than in an engine that was fed in another
+  // order.
   //
   // REQUIRES: what was appended up to `until` is durable, and of an EventStoreReader, Refresh() has
   // seen it: else records are missing. Nothing else feeds the engine meanwhile, or moves its time.

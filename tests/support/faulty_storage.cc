@@ -439,7 +439,8 @@ std::vector<std::string> FaultyStorage::Paths() const {
   std::vector<std::string> paths;
   for (const std::string& directory : machine_->disk.Paths()) {
     for (const std::string& name : machine_->disk.Names(directory)) {
-      paths.push_back(PathIn(directory, name));
+      const std::string path = PathIn(directory, name);
+      if (!machine_->disk.HasDirectory(path)) paths.push_back(path);
     }
   }
   std::ranges::sort(paths);

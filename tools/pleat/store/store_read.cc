@@ -108,10 +108,10 @@ class StoreRead {
     const std::string partition = "partition " + std::to_string(records_.partition());
     const uint64_t next = records_.position(records_.partition()).offset;
     const uint64_t first = store_.First(records_.partition());
-    return absl::OutOfRangeError(
-        next < first ? partition + " begins at offset " + std::to_string(first) +
-                           ": what came before was removed"
-                     : partition + " never came to offset " + std::to_string(next));
+    return absl::OutOfRangeError(next < first
+                                     ? partition + " begins at offset " + std::to_string(first) +
+                                           ": what came before was removed"
+                                     : partition + " never came to offset " + std::to_string(next));
   }
 
   EventStoreReader& store_;
