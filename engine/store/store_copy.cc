@@ -80,6 +80,7 @@ class StoreCopy {
   struct Placed {
     StoredRecord record;
     size_t partition = 0;
+    size_t order;  // in the block
   };
   std::vector<Placed> placed_;  // of the block
   std::vector<StoredRecord> records_;
@@ -192,12 +193,14 @@ absl::Status StoreCopy::CopyBlock(const BlockHead& head, const Binding& place) {
       } else if (!keeps_offsets()) {
         partition = static_cast<size_t>(PartitionOf(record.key, static_cast<int>(partitions_)));
       }
-      placed_.push_back({record, partition});
+      placed_.push_back({record, partition, placed_.size()});
     }
     (is_of_notes ? report_.notes : progress_.records) += records_.size();
   }
   if (!keeps_offsets()) {
-    std::ranges::stable_sort(placed_, {}, [](const Placed& each) { return each.record.appended; });
+    std::ranges::sort(placed_, {}, [](const Placed& each) {
+      return std::pair(each.record.appended, each.order);
+    });
   }
   for (const Placed& each : placed_) {
     if (absl::Status added = copy_->Add(each.partition, each.record); !added.ok()) return added;

@@ -342,7 +342,8 @@ TEST(ReplayIntoAnEngine, MakesTheStateOfEachInstantFromTheFirstRecordOrFromASnap
     for (EngineTime round = kT0; round < copied_at; round += 7s) {
       const EngineTime end = std::min(round + 7s, copied_at);
       std::vector<Placed> records = history.Expected(firsts, end);
-      std::ranges::stable_sort(records, {}, [](const Placed& each) { return std::get<1>(each); });
+      std::ranges::sort(records, {},
+                        [](const Placed& each) { return std::pair(std::get<1>(each), each); });
       for (const Placed& each : records) live.Fold(each);  // those before are replayed
       live.engine().Advance(end);
     }

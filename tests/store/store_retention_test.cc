@@ -337,7 +337,7 @@ void LiveWithAConsumer(FaultyStorage& storage, ToldCheckpoints& told) {
   for (uint64_t round = 1; round < 4; ++round) {
     const std::string payload(5000, 'x');
     for (int i = 0; i < 3; ++i) {
-      (*store)->Append({.key = "k", .payload = payload}, kT0).outcome;
+      static_cast<void>((*store)->Append({.key = "k", .payload = payload}, kT0));
       (*store)->Commit().IgnoreError();
     }
     const uint64_t offset = std::min(2 * round, (*store)->Durable(0));
