@@ -16,6 +16,7 @@
 #include "tests/store/store_life.h"
 #include "tests/store/watched_storage.h"
 #include "tests/support/faulty_storage.h"
+#include "tests/support/share.h"
 #include "tests/support/temporary_directory.h"
 
 namespace pleat::inline v0_1 {
@@ -386,7 +387,7 @@ TEST(StoreRetentionByConsumers, NothingThatOneHasNotReadGoesWithThePower) {
       if (behind <= call) least = offset;
     }
     FaultyStorage killed = storage.At(call);
-    ForEachPowerLoss(killed, kPowerLosses, call,
+    ForEachPowerLoss(killed, ShareOf({.whole = 200, .usual = 24, .sanitized = 2}), call,
                      [&](FaultyStorage left) { CheckConsumer(left, least); });
     CheckConsumer(killed, least);
     if (HasFailure()) return;
@@ -398,7 +399,8 @@ TEST(StoreRetentionByConsumers, NothingThatOneHasNotReadGoesWhereTheDiskFails) {
   FaultyStorage whole;
   ToldCheckpoints all;
   LiveWithAConsumer(whole, all);
-  for (size_t call = 0; call < whole.calls() && !HasFailure(); ++call) {
+  const size_t step = ShareOf({.whole = 1, .usual = 1, .sanitized = 13});
+  for (size_t call = 0; call < whole.calls() && !HasFailure(); call += step) {
     for (const StorageFault& fault :
          {StorageFault{.call = call}, StorageFault{.call = call, .done = true},
           StorageFault{.call = call, .for_good = true}}) {
@@ -410,7 +412,8 @@ TEST(StoreRetentionByConsumers, NothingThatOneHasNotReadGoesWhereTheDiskFails) {
       LiveWithAConsumer(storage, told);
       const uint64_t least = told.empty() ? 0 : told.back().second;
       FaultyStorage killed = storage;
-      ForEachPowerLoss(killed, 8, call, [&](FaultyStorage left) { CheckConsumer(left, least); });
+      ForEachPowerLoss(killed, ShareOf({.whole = 32, .usual = 6, .sanitized = 2}), call,
+                       [&](FaultyStorage left) { CheckConsumer(left, least); });
       CheckConsumer(killed, least);
     }
   }
