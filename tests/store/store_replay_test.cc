@@ -337,7 +337,7 @@ TEST(ReplayIntoAnEngine, MakesTheStateOfEachInstantFromTheFirstRecordOrFromASnap
     const auto reader = OpenReader(storage);
 
     // An engine that reads partition by partition, in rounds, and is copied in the middle.
-    const EngineTime copied_at = At(history.Draw(100));
+    const EngineTime copied_at = At(1 + history.Draw(100));
     Shadow live;
     for (EngineTime round = kT0; round < copied_at; round += 7s) {
       const EngineTime end = std::min(round + 7s, copied_at);
