@@ -10,11 +10,10 @@
 #include <variant>
 #include <vector>
 
-#include <absl/strings/str_cat.h>
-#include <absl/strings/str_format.h>
 #include <pleat/event_store_reader.h>
 
 #include "engine/base/check.h"
+#include "engine/base/concat.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -153,16 +152,23 @@ absl::StatusOr<ReadOutcome> ReplayCursor::Load(size_t bytes, EngineTime until) {
   }
 }
 
+// A number of that many digits at least.
+std::string Digits(int64_t number, size_t digits) {
+  const std::string text = std::to_string(number);
+  return std::string(digits - std::min(digits, text.size()), '0') + text;
+}
+
 // 2026-11-29T08:00:00.000000Z
 std::string TextOf(EngineTime t) {
   const std::chrono::sys_time<Duration> at(t.time_since_epoch());
   const auto day = std::chrono::floor<std::chrono::days>(at);
   const std::chrono::year_month_day date(day);
   const std::chrono::hh_mm_ss<Duration> time(at - day);
-  return absl::StrFormat("%04d-%02u-%02uT%02d:%02d:%02d.%06dZ", static_cast<int>(date.year()),
-                         static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                         time.hours().count(), time.minutes().count(), time.seconds().count(),
-                         time.subseconds().count());
+  return Concat(Digits(static_cast<int>(date.year()), 4), "-",
+                Digits(static_cast<unsigned>(date.month()), 2), "-",
+                Digits(static_cast<unsigned>(date.day()), 2), "T", Digits(time.hours().count(), 2),
+                ":", Digits(time.minutes().count(), 2), ":", Digits(time.seconds().count(), 2), ".",
+                Digits(time.subseconds().count(), 6), "Z");
 }
 
 bool ComesLater(const ReplayCursor* a, const ReplayCursor* b) { return a->IsLaterThan(*b); }
@@ -293,18 +299,17 @@ absl::StatusOr<EngineTime> StoreReplay::Core::AppendedBefore(int partition, uint
 absl::Status StoreReplay::Core::Lost(int partition, uint64_t offset) const {
   const uint64_t first = source_.First(partition);
   return absl::FailedPreconditionError(
-      offset < first
-          ? absl::StrCat("partition ", partition, " begins at offset ", first, ": records from ",
-                         offset, " on, which are needed, were removed")
-          : absl::StrCat("partition ", partition, " has no record before offset ", offset,
-                         ", or another one than that of the position"));
+      offset < first ? Concat("partition ", partition, " begins at offset ", first,
+                              ": records from ", offset, " on, which are needed, were removed")
+                     : Concat("partition ", partition, " has no record before offset ", offset,
+                              ", or another one than that of the position"));
 }
 
 // A position counts records of a partition of the store, which has to be one of the engine.
 absl::Status StoreReplay::Core::RequireNoPosition(const Engine& engine, uint64_t source) const {
   for (int p = 0; p < engine.partitions(); ++p) {
     if (engine.SourcePositionOf(source, p) == 0) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
+    return absl::FailedPreconditionError(Concat(
         "records were folded with a SourcePosition of source ", source, ", and the engine has ",
         engine.partitions(), " partitions where the store has ", source_.partitions()));
   }
@@ -324,9 +329,9 @@ absl::Status StoreReplay::Core::StartWhereItStands(const Engine& engine, uint64_
     starts.push_back(next);
     if (each.is_placed()) continue;
     if (next > source_.Durable(p)) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("the engine has folded ", next, " records of partition ", p,
-                       ", and the store has ", source_.Durable(p)));
+      return absl::FailedPreconditionError(Concat("the engine has folded ", next,
+                                                  " records of partition ", p,
+                                                  ", and the store has ", source_.Durable(p)));
     }
     if (next < source_.First(p)) return Lost(p, next);
     const absl::StatusOr<EngineTime> appended = AppendedBefore(p, next);
@@ -334,9 +339,9 @@ absl::Status StoreReplay::Core::StartWhereItStands(const Engine& engine, uint64_
     earliest = std::max(earliest, *appended);
   }
   if (until_ < earliest) {
-    return absl::OutOfRangeError(
-        absl::StrCat("the engine is past ", TextOf(until_),
-                     ": the earliest instant to which it can be brought is ", TextOf(earliest)));
+    return absl::OutOfRangeError(Concat("the engine is past ", TextOf(until_),
+                                        ": the earliest instant to which it can be brought is ",
+                                        TextOf(earliest)));
   }
   for (size_t i = 0; i < cursors_.size(); ++i) {
     if (!cursors_[i].is_placed()) cursors_[i].StartAt(StorePosition(starts[i]));
