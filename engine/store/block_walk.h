@@ -1,6 +1,6 @@
 // BlockWalk: goes from block to block of a file, of which any part may be damaged. A block whose head
-// is damaged is known by the index, if the file has one; without that, up to the next head that is
-// whole nobody knows what there was.
+// is damaged is known by the index, if the file has one; without that, the blocks up to the next whole
+// head are unknown.
 #pragma once
 
 #include <cstdint>

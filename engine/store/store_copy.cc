@@ -80,7 +80,7 @@ class StoreCopy {
   struct Placed {
     StoredRecord record;
     size_t partition = 0;
-    size_t order;  // in the block
+    size_t order = 0;  // in the block
   };
   std::vector<Placed> placed_;  // of the block
   std::vector<StoredRecord> records_;

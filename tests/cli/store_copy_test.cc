@@ -314,7 +314,7 @@ TEST_F(StoreCopyCommand, SalvageRefusesWhatIsNoStore) {
 }
 
 // Each file of the golden stores, damaged at some bytes, by the program itself: it ends with 0 or 1, and
-// what it has saved is a part of what was there, in that order.
+// the records that it has saved are some of those that were there, in their order.
 TEST_F(StoreCopyCommand, SalvageOfADamagedGoldenStoreInventsNothing) {
   for (const char* golden : {"closed", "killed"}) {
     const std::filesystem::path origin =

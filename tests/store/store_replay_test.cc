@@ -282,7 +282,7 @@ class Shadow {
     }
     return state;
   }
-  // What it is, in another engine.
+  // Makes the other engine equal to this one.
   void CopyTo(Shadow& other) {
     Take();
     other.state_ = state_;

@@ -394,7 +394,7 @@ TEST(StoreRetentionByConsumers, NothingThatOneHasNotReadGoesWithThePower) {
   }
 }
 
-// Each call fails once, or has done what it was to do and fails; or it fails for good.
+// Each call fails once, without effect or with it; or it fails for good.
 TEST(StoreRetentionByConsumers, NothingThatOneHasNotReadGoesWhereTheDiskFails) {
   FaultyStorage whole;
   ToldCheckpoints all;
