@@ -21,7 +21,7 @@ class BlockWalk {
   BlockWalk(StorageReader& file, const Binding& begin, uint64_t end, uint64_t log_partitions)
       : file_(file), place_(begin), end_(end), log_partitions_(log_partitions) {}
 
-  // Goes to the next block, or to what is none. False: there is nothing more.
+  // Goes to the next block, or to bytes that are damaged. False: there is nothing more.
   absl::StatusOr<bool> Next();
 
   enum class Kind : uint8_t {

@@ -20,13 +20,7 @@ absl::StatusOr<std::string_view> ReadSection(StorageReader& reader, const Sectio
   return std::string_view();
 }
 
-bool WasRemoved(const absl::Status& read, const Segments& segments, int partition,
-                uint64_t offset) {
-  return absl::IsOutOfRange(read) && offset < segments.First(static_cast<size_t>(partition));
-}
-
-}  // namespace
-
+// Adds the records that have the offset `from` or a later one. False: the bytes are none.
 bool DecodeSection(const SectionPlace& section, std::string_view bytes, uint64_t from,
                    std::vector<StoredRecord>& records) {
   RecordReader reader(bytes);
@@ -39,6 +33,13 @@ bool DecodeSection(const SectionPlace& section, std::string_view bytes, uint64_t
   }
   return reader.done();
 }
+
+bool WasRemoved(const absl::Status& read, const Segments& segments, int partition,
+                uint64_t offset) {
+  return absl::IsOutOfRange(read) && offset < segments.First(static_cast<size_t>(partition));
+}
+
+}  // namespace
 
 std::string_view TakeSection(const SectionEntry& section, std::string_view block,
                              const Binding& of_block, std::vector<StoredRecord>& records) {

@@ -24,12 +24,8 @@ struct StorePage::Parts {
   uint64_t opening = 0;  // Segments::opening()
 };
 
-// Adds the records of a section that have the offset `from` or a later one. False: the bytes are none.
-bool DecodeSection(const SectionPlace& section, std::string_view bytes, uint64_t from,
-                   std::vector<StoredRecord>& records);
-
-// The same of a section of a block that was read whole. Returns what is wrong with it; nothing: its
-// records were added.
+// Adds the records of a section of a block that was read whole. Returns what is wrong with it; nothing:
+// they were added.
 std::string_view TakeSection(const SectionEntry& section, std::string_view block,
                              const Binding& of_block, std::vector<StoredRecord>& records);
 
