@@ -115,6 +115,10 @@ struct FoundConsumer {
   std::unique_ptr<StorageDirectory> directory;
 };
 
+absl::Status NoConsumer(std::string_view store, std::string_view name) {
+  return absl::NotFoundError(Concat(store, " has no consumer ", name));
+}
+
 absl::StatusOr<FoundConsumer> FindConsumer(std::string_view store, std::string_view name,
                                            Storage* storage) {
   if (absl::Status right = CheckConsumerName(name); !right.ok()) return right;
@@ -122,6 +126,7 @@ absl::StatusOr<FoundConsumer> FindConsumer(std::string_view store, std::string_v
   if (!opened.ok()) return opened.status();
   absl::StatusOr<std::unique_ptr<StorageDirectory>> directory =
       OpenConsumer(store, name, storage, IfMissing::kFail);
+  if (absl::IsNotFound(directory.status())) return NoConsumer(store, name);
   if (!directory.ok()) return directory.status();
   return FoundConsumer{opened->manifest, *std::move(directory)};
 }
@@ -134,6 +139,7 @@ absl::StatusOr<std::vector<StoreCheckpoint>> StoreConsumer::Look(std::string_vie
   const absl::StatusOr<FoundConsumer> found = FindConsumer(store, name, storage);
   if (!found.ok()) return found.status();
   absl::StatusOr<ConsumerFile> file = ConsumerFile::Read(*found->directory, found->store);
+  if (absl::IsNotFound(file.status())) return NoConsumer(store, name);
   if (!file.ok()) return file.status();
   return std::move(file->checkpoints);
 }
@@ -144,6 +150,7 @@ absl::Status StoreConsumer::Remove(std::string_view store, std::string_view name
   if (!found.ok()) return found.status();
   if (absl::Status lock = found->directory->Lock(); !lock.ok()) return lock;
   absl::Status removed = found->directory->Remove(kCheckpointFile);
+  if (absl::IsNotFound(removed)) return NoConsumer(store, name);
   if (removed.ok()) removed = found->directory->SyncDirectory();
   return removed;
 }

@@ -179,11 +179,13 @@ void EventStoreCore::Start() {
 AppendAnswer EventStoreCore::Append(std::span<const StoreRecord> records, EngineTime appended,
                                     const AppendWhere& to, std::span<AppendPlace> places) noexcept {
   PLEAT_CHECK(places.empty() || places.size() >= records.size());
-  PLEAT_CHECK(!to.expected || (to.partition && records.size() <= kWholeRecordsMax));
-  PLEAT_CHECK(!to.note || (!to.note->name.empty() && records.size() <= kWholeRecordsMax));
+  PLEAT_CHECK(!to.expected || to.partition);
+  PLEAT_CHECK(!to.note || !to.note->name.empty());
   if (to.partition) partition(*to.partition);
   AppendAnswer answer;
-  if (IsTooLarge(records) || (to.note && IsTooLarge(*to.note))) {
+  const bool has_to_be_whole = to.expected || to.note;
+  if (IsTooLarge(records) || (to.note && IsTooLarge(*to.note)) ||
+      (has_to_be_whole && records.size() > kWholeRecordsMax)) {
     answer.outcome = AppendOutcome::kTooLarge;
   }
   appended = Clamp(appended);

@@ -224,6 +224,8 @@ class StoreReplay::Core {
   bool IsAlike(const Engine& engine) const { return engine.partitions() == source_.partitions(); }
   absl::Status RequireNoPosition(const Engine& engine, uint64_t source) const;
   absl::Status StartWhereItStands(const Engine& engine, uint64_t source);
+  absl::Status RequireUnread(const Engine& engine) const;
+  absl::StatusOr<EngineTime> AppendedAt(int partition, uint64_t offset) const;
   absl::StatusOr<EngineTime> AppendedBefore(int partition, uint64_t offset) const;
   absl::Status Lost(int partition, uint64_t offset) const;
 
@@ -285,15 +287,20 @@ absl::StatusOr<ReadOutcome> StoreReplay::Core::Next() {
   return ReadOutcome::kRecords;
 }
 
+// When a record was appended; kBeginningOfTime if it was removed just now.
+absl::StatusOr<EngineTime> StoreReplay::Core::AppendedAt(int partition, uint64_t offset) const {
+  StorePage page;
+  const absl::StatusOr<ReadOutcome> read = source_.Read(partition, offset, /*bytes=*/1, page);
+  if (!read.ok()) return read.status();
+  return *read == ReadOutcome::kRecords ? page.records().front().appended : kBeginningOfTime;
+}
+
 // When the record before an offset was appended, or a later instant, if it was removed.
 absl::StatusOr<EngineTime> StoreReplay::Core::AppendedBefore(int partition, uint64_t offset) const {
   if (offset == 0) return kBeginningOfTime;
   const uint64_t known = std::max(offset - 1, source_.First(partition));
   if (known >= source_.Durable(partition)) return kBeginningOfTime;
-  StorePage page;
-  const absl::StatusOr<ReadOutcome> read = source_.Read(partition, known, /*bytes=*/1, page);
-  if (!read.ok()) return read.status();
-  return *read == ReadOutcome::kRecords ? page.records().front().appended : kBeginningOfTime;
+  return AppendedAt(partition, known);
 }
 
 absl::Status StoreReplay::Core::Lost(int partition, uint64_t offset) const {
@@ -312,6 +319,25 @@ absl::Status StoreReplay::Core::RequireNoPosition(const Engine& engine, uint64_t
     return absl::FailedPreconditionError(Concat(
         "records were folded with a SourcePosition of source ", source, ", and the engine has ",
         engine.partitions(), " partitions where the store has ", source_.partitions()));
+  }
+  return absl::OkStatus();
+}
+
+// An engine without a position begins at the first records. One that folded them without saying
+// where they come from would fold them twice.
+absl::Status StoreReplay::Core::RequireUnread(const Engine& engine) const {
+  const EngineTime now = engine.now();
+  if (now == kBeginningOfTime) return absl::OkStatus();
+  for (const ReplayCursor& each : cursors_) {
+    const int p = each.partition();
+    if (each.is_placed() || source_.Durable(p) == source_.First(p)) continue;
+    const absl::StatusOr<EngineTime> first = AppendedAt(p, source_.First(p));
+    if (!first.ok()) return first.status();
+    if (engine.axis() == Axis::kArrival && *first >= now) continue;
+    return absl::FailedPreconditionError(
+        Concat("the engine is past ", TextOf(*first), ", when the first record of partition ", p,
+               " was appended, and has no position of the source: it may have folded records "
+               "without a SourcePosition. If it folded none, StartAt() every partition"));
   }
   return absl::OkStatus();
 }
@@ -342,6 +368,9 @@ absl::Status StoreReplay::Core::StartWhereItStands(const Engine& engine, uint64_
     return absl::OutOfRangeError(Concat("the engine is past ", TextOf(until_),
                                         ": the earliest instant to which it can be brought is ",
                                         TextOf(earliest)));
+  }
+  if (std::ranges::count(starts, 0u) == std::ssize(starts)) {
+    if (absl::Status unread = RequireUnread(engine); !unread.ok()) return unread;
   }
   for (size_t i = 0; i < cursors_.size(); ++i) {
     if (!cursors_[i].is_placed()) cursors_[i].StartAt(StorePosition(starts[i]));

@@ -167,7 +167,8 @@ enum class AppendOutcome : uint8_t {
   kStoreFull = 16,
   // The disk has failed, or the store is closed. As kStoreFull.
   kStoreFailed = 17,
-  // More than kRecordBytesMax or kAppendBytesMax; or a note over its bounds.
+  // More than kRecordBytesMax or kAppendBytesMax; a note over its bounds; or more than
+  // kWholeRecordsMax records with a note or an expected offset, which one block has to take.
   kTooLarge = 18,
   // `appended` is more than max_forward_jump ahead of the partition. If it is right, append with
   // AppendWhere::confirm_time.
@@ -178,11 +179,11 @@ enum class AppendOutcome : uint8_t {
 struct AppendWhere {
   // Default: the partition of the record's key, PartitionOf(key, partitions()).
   std::optional<int> partition = std::nullopt;
-  // The offset that the first record has to get. REQUIRES: `partition`; at most kWholeRecordsMax
-  // records.
+  // The offset that the first record has to get; for at most kWholeRecordsMax records.
+  // REQUIRES: `partition`.
   std::optional<uint64_t> expected = std::nullopt;
-  // Is taken whenever the records are, and in their block; without records it is taken alone.
-  // REQUIRES: at most kWholeRecordsMax records, which are one block's; a name.
+  // Is taken whenever the records are, and in their block; without records it is taken alone. For
+  // at most kWholeRecordsMax records. REQUIRES: its name is not empty.
   std::optional<StoreNote> note = std::nullopt;
   // `appended` was looked at and is right.
   bool confirm_time = false;

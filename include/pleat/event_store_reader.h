@@ -162,7 +162,7 @@ class PLEAT_EXPORT StoreConsumer {
 //   pleat::StoreReplay replay(*store, noon);               // what was appended until then
 //   auto replayed = replay.Into(*engine, kTheStore, [&](int, const StoredRecord& record) {
 //     baskets.Fold(record.key, Parse(record.payload), record.appended);
-//     baskets.Pop(SIZE_MAX);                               // what closes on the way acts no more
+//     closed += baskets.Pop(SIZE_MAX).size();              // what closes on the way acts no more
 //   });
 //   if (replayed.ok()) ...                                 // `baskets` is as it was at noon
 //
@@ -231,7 +231,9 @@ class PLEAT_EXPORT StoreReplay {
   //   which it can be brought.
   // - kFailedPrecondition: the engine does not fit. It needs records that were removed: take a
   //   snapshot that has read more. Or it has read further than the store goes, or positions of
-  //   another number of partitions.
+  //   another number of partitions. Or it has no position, and its time is past the first record
+  //   (on event time, has moved): it may have folded that record without a SourcePosition. If it
+  //   has not, StartAt() every partition.
   // - Those of Next(). Called again, it goes on.
   using FoldRecord = absl::FunctionRef<void(int partition, const StoredRecord& record)>;
   absl::StatusOr<uint64_t> Into(Engine& engine, uint64_t source, FoldRecord fold);

@@ -1,6 +1,7 @@
 // `pleat store`: what it shows of a store that a program has written, and what it reads from it.
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -217,6 +218,17 @@ TEST_F(StoreCommand, WrongUsageIsToldWithExitCode2) {
   }
 }
 
+TEST_F(StoreCommand, CheckReadsTheCheckpointsOfConsumers) {
+  Fill();
+  ASSERT_TRUE(StoreConsumer::Open(path_, "mail").ok());
+  EXPECT_EQ(Run("check " + path_).code, 0);
+  const std::string file = path_ + "/consumers/mail/CHECKPOINT";
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
+  const Finished check = Run("check " + path_);
+  EXPECT_EQ(check.code, 1);
+  EXPECT_THAT(check.out, HasSubstr("consumers/mail/CHECKPOINT"));
+}
+
 TEST_F(StoreCommand, ADirectoryThatIsNoStoreIsRefused) {
   for (const std::string action : {"show ", "check ", "read "}) {
     const Finished refused = Run(action + scratch_.path());
@@ -251,12 +263,19 @@ TEST_F(StoreCommand, ListsMovesAndRemovesConsumers) {
   EXPECT_EQ(moved.code, 0) << moved.err;
   EXPECT_THAT(moved.out, HasSubstr("{\"name\":\"mail\",\"unread\":3,\"removed_unread\":false"));
   EXPECT_EQ((*StoreConsumer::Look(path_, "mail"))[static_cast<size_t>(ann)].metadata, "kept");
+  EXPECT_THAT(Run("consumers " + path_ + " --move mail --from 2023-11-15 --json").out,
+              HasSubstr("\"unread\":0"));
   const Finished one = Run("consumers " + path_ + " --move mail --from 99 --partition 0");
   EXPECT_EQ(one.code, 1);
   EXPECT_THAT(one.err, HasSubstr("partition 0 never came to offset 99"));
   EXPECT_EQ(Run("consumers " + path_ + " --remove mail").code, 0);
   EXPECT_EQ(Run("consumers " + path_).out, "bills          4  unread\n");
-  EXPECT_EQ(Run("consumers " + path_ + " --remove mail").code, 1);
+  for (const std::string action : {" --remove ", " --move "}) {
+    const Finished absent = Run("consumers " + path_ + action + "bils");
+    EXPECT_EQ(absent.code, 1);
+    EXPECT_THAT(absent.err, HasSubstr(path_ + " has no consumer bils; did you mean bills?"));
+  }
+  EXPECT_EQ(Run("consumers " + path_).out, "bills          4  unread\n") << "none was made";
   EXPECT_EQ(Run("consumers " + path_ + " --from 3 --partition 0").code, 2);
   EXPECT_EQ(Run("show " + path_ + " --move mail").code, 2);
 }

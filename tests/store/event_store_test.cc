@@ -227,6 +227,19 @@ TEST_F(EventStoreTest, RefusesANoteThatIsTooLargeWithItsRecords) {
   EXPECT_THAT(Read(*store, PartitionOf("a", 4)), testing::ElementsAre("0:one"));
 }
 
+TEST_F(EventStoreTest, RefusesMoreRecordsThanAreWholeWithANoteOrAnExpectedOffset) {
+  const auto store = Open();
+  const std::vector<StoreRecord> records(kWholeRecordsMax + 1, {.key = "a", .payload = "one"});
+  const std::span most(records.data(), kWholeRecordsMax);
+  const int partition = PartitionOf("a", 4);
+  EXPECT_EQ(store->AppendBatch(records, kT0, {.note = StoreNote{"n", "v"}}).outcome,
+            AppendOutcome::kTooLarge);
+  EXPECT_EQ(store->AppendBatch(records, kT0, {.partition = partition, .expected = 0}).outcome,
+            AppendOutcome::kTooLarge);
+  EXPECT_EQ(store->Next(partition), 0u);
+  EXPECT_EQ(store->AppendBatch(most, kT0, {.note = StoreNote{"n", "v"}}).taken, kWholeRecordsMax);
+}
+
 // The clock of whoever takes notes is nobody's error: records count.
 TEST_F(EventStoreTest, HoldsNoTimeOfANoteAgainstRecords) {
   const auto store = Open({.partitions = 4, .max_forward_jump = 1h});

@@ -264,6 +264,12 @@ class Shadow {
                       is_alike ? std::optional(SourcePosition{.source = kSource, .offset = offset})
                                : std::nullopt);
   }
+  void FoldWithoutPosition(const std::vector<Placed>& records) {
+    for (const auto& [appended, partition, offset, key, payload] : records) {
+      counts_.Fold(key, static_cast<int64_t>(payload.size()), appended);
+      if (engine_->axis() == Axis::kArrival) engine_->Advance(appended);
+    }
+  }
   absl::StatusOr<uint64_t> Replay(StoreReplay replay) {
     return replay.Into(*engine_, kSource, [&](int partition, const StoredRecord& record) {
       Take();
@@ -459,7 +465,27 @@ TEST_F(RefusedReplay, ToAnInstantThatTheEngineHasPassed) {
   shadow_.engine().Advance(At(50));
   IsRefused(shadow_, StoreReplay(history_.store(), At(50) - Duration{1}),
             absl::StatusCode::kOutOfRange, "brought is 2023-11-14T22:14:10.000000Z");
-  EXPECT_TRUE(shadow_.Replay(StoreReplay(history_.store(), At(50))).ok());
+  StoreReplay placed(history_.store(), At(50));
+  for (int p = 0; p < kPartitions; ++p) placed.StartAt(p, StorePosition(0));
+  EXPECT_TRUE(shadow_.Replay(std::move(placed)).ok());
+}
+
+// Its snapshot has no positions, so that the replay would begin at the first records.
+TEST_F(RefusedReplay, IntoAnEngineThatMayHaveFoldedTheRecordsAlready) {
+  for (const Axis axis : {Axis::kArrival, Axis::kEvent}) {
+    Shadow folded(axis);
+    folded.FoldWithoutPosition(Until(At(40)));
+    IsRefused(folded, StoreReplay(history_.store()), absl::StatusCode::kFailedPrecondition,
+              "without a SourcePosition");
+  }
+}
+
+// Its time is that of a clock, and the first record came later.
+TEST_F(RefusedReplay, ButNotIntoAnIdleEngineThatIsBehindTheFirstRecord) {
+  const std::vector<Placed> records = Until(kEndOfTime);
+  shadow_.engine().Advance(std::get<0>(records.front()));
+  EXPECT_EQ(*shadow_.Replay(StoreReplay(history_.store())), records.size());
+  EXPECT_EQ(shadow_.StateNow(), StateOf(records, std::get<0>(records.back())));
 }
 
 // Time has not moved, but a partition was read further.

@@ -101,7 +101,8 @@ salvage copies what is whole of a damaged store, and says what is lost: files an
   bytes with the reason, and the offsets of records. Behind a hole offsets in NEW
   are smaller. Consumers do not go along: their places may be others now.
 OFFSET counts the records of one partition, from 0; so it needs --partition or
-  --key. TIME is an instant of `appended`, such as 2026-11-28T12:00:00Z.
+  --key. TIME is an instant of `appended`, such as 2026-11-28T12:00:00Z; a date
+  is its beginning in UTC.
 Exit codes: 0 done; 1 damaged, something lost, no event store, could not be read
   or written, no usable line, --strict, --on-invalid fail; 2 wrong usage;
   130, 143, 129 asked to end (SIGINT, SIGTERM, SIGHUP).
@@ -117,10 +118,12 @@ FlagValue PlaceValue(StorePlace& place) {
     const char* const end = text.data() + text.size();
     if (std::from_chars(text.data(), end, offset) == std::from_chars_result{end, std::errc()}) {
       place.offset = offset;
-    } else if (ParseTimestamp(text, time)) {
+    } else if (ParseTimestamp(text, time) ||
+               ParseTimestamp(std::string(text) + "T00:00:00Z", time)) {
       place.time = time;
     } else {
-      return WrongFlag(name, "must be an offset, or a time such as 2026-11-28T12:00:00Z");
+      return WrongFlag(name, "must be an offset, or a time such as 2026-11-28 or "
+                             "2026-11-28T12:00:00Z");
     }
     return absl::OkStatus();
   };
@@ -256,6 +259,21 @@ std::string ShowJson(const StoreReport& report, std::optional<int> appender) {
          "}\n";
 }
 
+// The checkpoints of consumers. `damage` gets what is wrong.
+absl::Status CheckConsumers(const std::string& directory, std::vector<std::string>& damage) {
+  const absl::StatusOr<std::vector<std::string>> names = StoreConsumer::Names(directory);
+  if (!names.ok()) return names.status();
+  for (const std::string& name : *names) {
+    const absl::Status looked = StoreConsumer::Look(directory, name).status();
+    if (absl::IsDataLoss(looked) || absl::IsFailedPrecondition(looked)) {
+      damage.emplace_back(looked.message());
+    } else if (!looked.ok() && !absl::IsNotFound(looked)) {  // removed just now
+      return looked;
+    }
+  }
+  return absl::OkStatus();
+}
+
 // Reads every record and note. `damage` gets what is wrong, at most once for each partition.
 absl::StatusOr<uint64_t> CheckAll(const EventStoreReader& store, std::vector<std::string>& damage) {
   uint64_t records = 0;
@@ -299,6 +317,8 @@ int Check(const std::string& directory, bool json) {
     return Complain("store", store.status());
   } else {
     records = CheckAll(**store, damage);
+    const absl::Status consumers = CheckConsumers(directory, damage);
+    if (records.ok() && !consumers.ok()) records = consumers;
   }
   if (!records.ok()) return Complain("store", records.status());
   if (Interrupted()) return kExitSignal + StopSignal();

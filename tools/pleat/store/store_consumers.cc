@@ -12,6 +12,7 @@
 
 #include "tools/pleat/clock.h"
 #include "tools/pleat/console.h"
+#include "tools/pleat/flags.h"
 #include "tools/pleat/json_text.h"
 #include "tools/pleat/quantity_text.h"
 #include "tools/pleat/summary_text.h"
@@ -74,9 +75,21 @@ std::string ListJson(const std::vector<ConsumerReport>& reports) {
   return out;
 }
 
+// A name that is mistyped makes no consumer, which would hold back `trim`.
+absl::Status RequireConsumer(const std::string& directory, const std::string& name) {
+  const absl::Status found = StoreConsumer::Look(directory, name).status();
+  if (!absl::IsNotFound(found)) return found;
+  const absl::StatusOr<std::vector<std::string>> names = StoreConsumer::Names(directory);
+  if (!names.ok()) return names.status();
+  const std::string nearest = NearestName(name, {names->begin(), names->end()});
+  if (nearest.empty()) return found;
+  return absl::NotFoundError(std::string(found.message()) + "; did you mean " + nearest + "?");
+}
+
 // Where `options.from` is in each partition, or in the one that is named. The metadata stays.
 absl::Status Move(const std::string& directory, const EventStoreReader& store,
                   const StoreOptions& options) {
+  if (absl::Status there = RequireConsumer(directory, options.move); !there.ok()) return there;
   const absl::StatusOr<std::unique_ptr<StoreConsumer>> consumer =
       StoreConsumer::Open(directory, options.move);
   if (!consumer.ok()) return consumer.status();
@@ -103,7 +116,8 @@ absl::Status Move(const std::string& directory, const EventStoreReader& store,
 
 int ShowConsumers(const std::string& directory, const StoreOptions& options) {
   if (!options.remove.empty()) {
-    const absl::Status removed = StoreConsumer::Remove(directory, options.remove);
+    absl::Status removed = StoreConsumer::Remove(directory, options.remove);
+    if (absl::IsNotFound(removed)) removed = RequireConsumer(directory, options.remove);
     if (!removed.ok()) return Complain("store", removed);
     return Print("removed " + options.remove + "\n");
   }
