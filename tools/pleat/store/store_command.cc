@@ -63,7 +63,7 @@ Examples:
   Remove files older than 30 days that every consumer has read:
     pleat store trim /var/lib/orders --keep 30d
 
-  A copy for the shelf, beside the program that appends; and one of 16 partitions:
+  A backup, beside the program that appends; and a copy of 16 partitions:
     pleat store copy /var/lib/orders /backup/orders-2026-11-28
     pleat store copy /var/lib/orders /var/lib/orders.16 --partitions 16
 
@@ -73,8 +73,8 @@ Examples:
 )";
 
 constexpr std::string_view kStoreNotes = R"(
-show, check, read, copy and salvage only read DIR, without its lock: a program may append
-  meanwhile. What is shown, or copied, is durable.
+show, check, read, copy and salvage only read DIR, without its lock: a program
+  may append meanwhile. What is shown, or copied, is durable.
 append makes a record of each line: the line, as JSON, its key, its stamp, and
   the time at which it was appended. It makes DIR if there is none, and is the
   only one that appends. How far each FILE was taken is kept in one block with
@@ -92,14 +92,15 @@ consumers lists them by name. --move sets where one reads on, in every partition
   or in one; --remove forgets it. The consumer must not be open.
 trim removes whole files, the oldest first, and never the newest; no program may
   have DIR open to append. Without --keep nothing goes because of its age.
-copy makes another store, NEW, in the order in which blocks were written. Offsets
-  and partitions stay, and consumers go along. With another number of partitions
-  each record goes to the partition of its key, and offsets begin anew: consumers
-  that have read all go along and stand at the end, and others stop the copy. One
-  that was not finished has the file UNFINISHED-COPY, and is refused: remove it.
-salvage copies what is whole of a damaged store, and says what is lost: files and
-  bytes with the reason, and the offsets of records. Behind a hole offsets in NEW
-  are smaller. Consumers do not go along: their places may be others now.
+copy makes another store, NEW, in the order in which blocks were written.
+  Offsets and partitions stay, and consumers go along. With another number of
+  partitions each record goes to the partition of its key, and offsets begin
+  anew: consumers that have read all go along and stand at the end, and others
+  stop the copy. One that was not finished has the file UNFINISHED-COPY, and is
+  refused: remove it.
+salvage copies what is whole of a damaged store, and says what is lost: files
+  and bytes with the reason, and the offsets of records. Behind a hole offsets
+  in NEW are smaller. Consumers do not go along: their places may be others now.
 OFFSET counts the records of one partition, from 0; so it needs --partition or
   --key. TIME is an instant of `appended`, such as 2026-11-28T12:00:00Z; a date
   is its beginning in UTC.
@@ -122,8 +123,9 @@ FlagValue PlaceValue(StorePlace& place) {
                ParseTimestamp(std::string(text) + "T00:00:00Z", time)) {
       place.time = time;
     } else {
-      return WrongFlag(name, "must be an offset, or a time such as 2026-11-28 or "
-                             "2026-11-28T12:00:00Z");
+      return WrongFlag(name,
+                       "must be an offset, or a time such as 2026-11-28 or "
+                       "2026-11-28T12:00:00Z");
     }
     return absl::OkStatus();
   };
