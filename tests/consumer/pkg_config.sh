@@ -21,7 +21,7 @@ if pkg-config --exists 'pleat >= 0.2'; then
 fi
 
 # shellcheck disable=SC2046  # the flags are words
-"$compiler" -std=c++20 $(pkg-config --cflags pleat-json pleat-asio) \
+"$compiler" -std=c++20 $(pkg-config --cflags pleat-json pleat-asio pleat-lanes) \
   "$source/tests/consumer/installed/main.cc" -o "$work/consumer" \
-  $(pkg-config --libs pleat-json pleat-asio)
+  $(pkg-config --libs pleat-json pleat-asio pleat-lanes)
 "$work/consumer"

@@ -100,6 +100,7 @@ const std::vector<Edge>& Edges() {
       all.push_back({folder, lines});
     }
     all.push_back({"engine/lines/", {}});  // a file of none of these folders
+    all.push_back({"engine/lanes/", {"engine/lanes/", "engine/base/", "pleat/"}});
     all.push_back({"engine/asio/", {"engine/asio/", "engine/base/check.h", "pleat/"}});
     // Commands share tools/pleat and do not see each other; only main.cc sees them all.
     const Names commands = {"tools/pleat/fold/",   "tools/pleat/analyze/", "tools/pleat/live/",

@@ -1,6 +1,8 @@
-// Folds a struct, and a line of JSON, and awaits an emission, with nothing but the installed package.
+// Folds a struct, and a line of JSON, awaits an emission, and runs a lane, with nothing but the
+// installed package.
 #include <cstdint>
 #include <iostream>
+#include <memory>
 #include <string>
 
 #include <boost/asio/use_future.hpp>
@@ -9,6 +11,8 @@
 #include <pleat/engine.h>
 #include <pleat/folder.h>
 #include <pleat/json.h>
+#include <pleat/processor.h>
+#include <pleat/scripted_log.h>
 
 using namespace std::chrono_literals;
 
@@ -21,8 +25,28 @@ struct Edits {
   void Fold(const Edit& edit) noexcept { added += edit.added; }
 };
 
+struct Echo : pleat::Handler {
+  void Handle(const pleat::LogRecord& record, pleat::Lane& lane) override {
+    lane.Emit(record.key, record.payload);
+  }
+};
+
+bool RunsALane(pleat::EngineTime at) {
+  pleat::ScriptedLog log(/*partitions=*/1);
+  log.Append(0, {.key = "ann", .payload = "hello"}, at);
+  const auto member = log.Join();
+  log.Assign(0, *member);
+  pleat::Processor processor(*member, [](pleat::Lane&) { return std::make_unique<Echo>(); });
+  for (int i = 0; i < 3; ++i) {
+    if (!processor.Run(at).ok()) return false;
+  }
+  const auto lent = processor.Lease(1, 1min, at);
+  return lent.size() == 1 && lent[0].payload == "hello" && processor.Ack(lent[0].id);
+}
+
 int main() {
   const pleat::EngineTime at = pleat::FromUnix(1s);
+  if (!RunsALane(at)) return 1;
 
   auto engine = *pleat::Engine::Open({.partitions = 2});
   pleat::Folder<Edit, Edits> edits(*engine, "edits", {.quiet_period = 5min, .max_wait = 1h});

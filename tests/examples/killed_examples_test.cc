@@ -1,5 +1,5 @@
-// examples/13_event_store, killed at system calls and started again by the same command: it prints
-// the bytes of a run that nobody killed.
+// Examples that go on after a kill: killed at system calls and started again by the same command, each
+// prints the bytes of a run that nobody killed.
 //
 //   PLEAT_SEED=17   this chain of kills alone
 #include <cstdint>
@@ -21,23 +21,26 @@ namespace {
 // A directory that the example works in, run after run.
 class Life {
  public:
+  explicit Life(const std::string& example) : example_(example) {}
+
   // Runs the command to its end, or up to a call.
   TroubledEnd Run(uint64_t up_to_call = UINT64_MAX) {
-    const TroubledEnd end = RunUpToCall({ExampleProgram("13_event_store"), dir_ / "orders"},
-                                        up_to_call, dir_ / "err", dir_ / "out");
+    const TroubledEnd end = RunUpToCall({ExampleProgram(example_), dir_ / "orders"}, up_to_call,
+                                        dir_ / "err", dir_ / "out");
     EXPECT_TRUE(end.killed || end.code == 0) << Content(dir_ / "err");
     return end;
   }
   std::string Printed() const { return Content(dir_ / "out"); }
 
  private:
+  const std::string example_;
   const TemporaryDirectory dir_{PlaceForKills()};
 };
 
 // A run that nobody kills.
 struct Unharmed {
-  Unharmed() {
-    Life life;
+  explicit Unharmed(const std::string& example) {
+    Life life(example);
     calls = life.Run().calls;
     printed = life.Printed();
   }
@@ -45,8 +48,12 @@ struct Unharmed {
   std::string printed;
 };
 
-TEST(EventStoreExample, FoldsEachOrderOnceAlsoWhenRunAgain) {
-  Life life;
+class KilledExample : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Examples, KilledExample, testing::Values("13_event_store", "15_lanes"),
+                         [](const auto& of) { return std::string(of.param).substr(3); });
+
+TEST_P(KilledExample, TakesEachOrderOnceAlsoWhenRunAgain) {
+  Life life(GetParam());
   life.Run();
   const std::string printed = life.Printed();
   EXPECT_TRUE(printed.ends_with("\n2000 orders of 2000, each once\n")) << printed;
@@ -55,14 +62,14 @@ TEST(EventStoreExample, FoldsEachOrderOnceAlsoWhenRunAgain) {
 }
 
 // One kill in each life, at calls that are evenly spread, or at each.
-TEST(EventStoreExample, KilledAtACallItPrintsTheSame) {
-  const Unharmed unharmed;
+TEST_P(KilledExample, KilledAtACallItPrintsTheSame) {
+  const Unharmed unharmed(GetParam());
   const uint64_t kills =
       ShareOf({.whole = unharmed.calls, .usual = unharmed.calls / 40, .sanitized = 9});
   for (uint64_t i = 1; i <= kills; ++i) {
     const uint64_t call = i * unharmed.calls / kills;
     SCOPED_TRACE("killed at call " + std::to_string(call));
-    Life life;
+    Life life(GetParam());
     ASSERT_TRUE(life.Run(call).killed);
     ASSERT_FALSE(life.Run().killed);
     ASSERT_EQ(life.Printed(), unharmed.printed);
@@ -71,15 +78,15 @@ TEST(EventStoreExample, KilledAtACallItPrintsTheSame) {
 }
 
 // A life is killed again and again, also within what a run does to recover.
-TEST(EventStoreExample, KilledAgainAndAgainItPrintsTheSame) {
+TEST_P(KilledExample, KilledAgainAndAgainItPrintsTheSame) {
   constexpr uint64_t kKillsMax = 12;  // in a life: where all runs are short, it may get nowhere
-  const Unharmed unharmed;
+  const Unharmed unharmed(GetParam());
   uint64_t all_kills = 0;
   const uint64_t lives = ShareOf({.whole = 200, .usual = 6, .sanitized = 2});
   ForEachSeed(1, lives, [&](uint64_t seed) {
     std::mt19937_64 random(seed);
     const uint64_t calls = unharmed.calls >> (random() % 3);
-    Life life;
+    Life life(GetParam());
     uint64_t kills = 0;
     while (life.Run(kills < kKillsMax ? 1 + random() % calls : UINT64_MAX).killed) ++kills;
     ASSERT_EQ(life.Printed(), unharmed.printed);

@@ -1,0 +1,386 @@
+#include "engine/lanes/lane_core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <pleat/snapshot.h>
+#include <pleat/stored.h>
+
+#include "engine/base/check.h"
+#include "engine/base/concat.h"
+#include "engine/base/hash.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+constexpr int kSeldom = 10;  // times commit_every, when there is nothing to be decided
+
+std::unique_ptr<Engine> OpenEngine() {
+  // What a lane takes has to be a function of its records: so there is no limit by time.
+  auto engine =
+      Engine::Open({.partitions = 1, .future_limit = kForever, .huge_pages = HugePages::kOff});
+  PLEAT_CHECK(engine.ok());
+  return *std::move(engine);
+}
+
+}  // namespace
+
+LaneCore::LaneCore(int partition, const ProcessorOptions& options, const MakeHandler& make_handler)
+    : partition_(partition), options_(options), engine_(OpenEngine()) {
+  AddStream("emitted", nullptr);
+  handler_ = make_handler(lane_);
+  PLEAT_CHECK(handler_ != nullptr);
+}
+
+// --- For the handler
+
+Engine& Lane::engine() noexcept { return *core_.engine_; }
+int Lane::partition() const noexcept { return core_.partition_; }
+EngineTime Lane::now() const noexcept { return core_.place_.now; }
+void Lane::AddStream(std::string_view name, PopAll pop_all) {
+  core_.AddStream(name, std::move(pop_all));
+}
+void Lane::Emit(std::string_view key, std::string_view payload) { core_.Emit(key, payload); }
+
+void LaneCore::AddStream(std::string_view name, Lane::PopAll pop_all) {
+  PLEAT_CHECK(handler_ == nullptr && streams_.size() < kLaneStreamsMax);
+  PLEAT_CHECK(std::ranges::none_of(
+      streams_, [name](const Stream& each) { return each.messages.name() == name; }));
+  streams_.push_back({MessageStream(name), std::move(pop_all)});
+}
+
+void LaneCore::Emit(std::string_view key, std::string_view payload) {
+  streams_.front().messages.Add(key, std::string(payload));
+}
+
+LaneStatus LaneCore::Status() const {
+  LaneStatus status{.partition = partition_,
+                    .phase = phase_,
+                    .why = why_,
+                    .next = place_.next,
+                    .now = place_.now};
+  for (const Stream& each : streams_) status.waiting += each.messages.waiting();
+  return status;
+}
+
+// --- The beginning
+
+std::optional<uint64_t> LaneCore::Start(const LogCommit* committed, uint64_t first,
+                                        LaneSnapshots& snapshots) {
+  if (committed == nullptr || committed->metadata.empty()) {
+    Begin(committed == nullptr ? first : committed->offset);
+  } else if (absl::Status on = GoOn(*committed, snapshots); !on.ok()) {
+    Park(std::move(on));
+    return std::nullopt;
+  }
+  if (phase_ == LanePhase::kReplaying && place_.next >= last_.offset) FinishReplay();
+  if (phase_ == LanePhase::kParked) return std::nullopt;
+  return place_.next;
+}
+
+// Nobody was here before.
+void LaneCore::Begin(uint64_t first) {
+  life_ = options_.life.value_or(RandomHashKey().front());
+  origin_ = place_.next = first;
+  phase_ = LanePhase::kLive;
+}
+
+absl::Status LaneCore::GoOn(const LogCommit& committed, LaneSnapshots& snapshots) {
+  std::optional<LaneCheckpoint> checkpoint = CheckpointIn(committed.metadata);
+  if (!checkpoint || checkpoint->replayed_from() > committed.offset) {
+    return absl::DataLossError(Concat("partition ", partition_,
+                                      ": the metadata of the last commit is damaged, or of another "
+                                      "program or version"));
+  }
+  last_ = {.offset = committed.offset, .checkpoint = *std::move(checkpoint)};
+  const LaneCheckpoint& last = last_.checkpoint;
+  if (absl::Status right = CheckVersion(committed.offset); !right.ok()) return right;
+  life_ = last.life;
+  ticks_ = last.ticks;
+  origin_ = place_.next = last.origin;
+  snapshot_ = last.snapshot;
+  std::vector<StreamCheckpoint> streams = last.streams;
+  streams.resize(streams_.size());
+  if (snapshot_) return Restore(*snapshot_, snapshots);
+  for (size_t i = 0; i < streams_.size(); ++i) streams_[i].messages.StartAt(0, 0, streams[i]);
+  return absl::OkStatus();
+}
+
+// Another version makes other messages of the same records. So none may have to be made again.
+absl::Status LaneCore::CheckVersion(uint64_t offset) const {
+  const LaneCheckpoint& last = last_.checkpoint;
+  if (last.version == options_.version && last.streams.size() == streams_.size()) {
+    return absl::OkStatus();
+  }
+  const bool was_stopped = last.snapshot && last.snapshot->offset == offset &&
+                           last.streams.size() <= streams_.size() &&
+                           std::ranges::all_of(last.streams, [](const StreamCheckpoint& each) {
+                             return each.confirmed == each.decided;
+                           });
+  if (was_stopped) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      Concat("partition ", partition_, ": the last owner had version ", last.version, " and ",
+             last.streams.size(), " streams, this one has version ", options_.version, " and ",
+             streams_.size(), ": let that version go on, and stop it in order"));
+}
+
+// What the note of a snapshot has.
+std::string LaneCore::Note() const {
+  FieldWriter out;
+  out(place_.next, place_.now, place_.tick);
+  out.PutNumber(streams_.size());
+  for (const Stream& each : streams_) {
+    out.PutNumber(each.messages.made());
+    out.PutWord(each.messages.digest());
+  }
+  return std::string(out.bytes());
+}
+
+bool LaneCore::ReadNote(std::string_view note) {
+  FieldReader in(note);
+  in(place_.next, place_.now, place_.tick);
+  std::vector<StreamCheckpoint> last = last_.checkpoint.streams;
+  if (in.Number() != last.size() || !in.ok()) return false;
+  for (size_t i = 0; i < last.size(); ++i) {
+    const uint64_t made = in.Number();
+    const uint64_t digest = in.Word();
+    if (!in.ok() || made > last[i].confirmed) return false;
+    streams_[i].messages.StartAt(made, digest, last[i]);
+  }
+  return in.done();
+}
+
+absl::Status LaneCore::Restore(const LaneSnapshotPlace& place, LaneSnapshots& snapshots) {
+  absl::StatusOr<std::unique_ptr<ByteSource>> source = snapshots.Get(partition_, place.number);
+  if (!source.ok()) return source.status();
+  // The log says all records since again, in their order: so numbers come to mean the same.
+  absl::StatusOr<std::unique_ptr<pleat::Restore>> restore =
+      pleat::Restore::Begin(*engine_, **source, {.skip_numbers = 0});
+  if (!restore.ok()) return restore.status();
+  if (!ReadNote((*restore)->info().note) || place_.next != place.offset) {
+    return absl::DataLossError(
+        Concat("partition ", partition_, ": snapshot ", place.number, " is one of another lane"));
+  }
+  return (*restore)->Finish();
+}
+
+void LaneCore::Park(absl::Status why) {
+  phase_ = LanePhase::kParked;
+  why_ = std::move(why);
+}
+
+// --- Records and time
+
+void LaneCore::PopAll() {
+  for (Stream& each : streams_) {
+    if (!each.pop_all) continue;
+    each.pop_all([&each](std::string_view key, std::string payload) {
+      each.messages.Add(key, std::move(payload));
+    });
+  }
+}
+
+void LaneCore::MoveTo(EngineTime now) {
+  place_.now = std::max(place_.now, now);
+  // Emissions are taken a few at a time, so that no limit on those that wait is met.
+  constexpr size_t kBudget = 1024;
+  while (!engine_->Advance(place_.now, kBudget)) PopAll();
+  PopAll();
+}
+
+// While replaying: those that came before the record at `offset`.
+void LaneCore::PassTicks(uint64_t offset) {
+  for (; passed_ticks_ < ticks_.size() && ticks_[passed_ticks_].offset <= offset; ++passed_ticks_) {
+    MoveTo(ticks_[passed_ticks_].time);
+  }
+}
+
+void LaneCore::TakeOne(const LogRecord& record) {
+  if (phase_ == LanePhase::kReplaying) PassTicks(record.offset);
+  // An older record than the tick before it: without the tick it would have come in time.
+  if (phase_ == LanePhase::kLive && place_.tick && record.logged < *place_.tick) {
+    ticks_.push_back({.offset = place_.next, .time = *place_.tick});
+  }
+  place_.tick.reset();
+  MoveTo(record.logged);
+  LogRecord handled = record;
+  handled.logged = place_.now;
+  handler_->Handle(handled, lane_);
+  PopAll();
+  place_.next = record.offset + 1;
+  ++place_.handled;
+}
+
+void LaneCore::Take(std::span<const LogRecord> records) {
+  for (const LogRecord& record : records) {
+    if (record.offset < place_.next) continue;  // it was taken before
+    if (phase_ == LanePhase::kReplaying && record.offset >= last_.offset) FinishReplay();
+    if (phase_ == LanePhase::kParked) return;
+    TakeOne(record);
+  }
+  if (phase_ == LanePhase::kReplaying && place_.next >= last_.offset) FinishReplay();
+}
+
+// All records that the last owner had handled were handled again.
+void LaneCore::FinishReplay() {
+  PassTicks(last_.offset);
+  place_.next = std::max(place_.next, last_.offset);
+  const LaneCheckpoint& last = last_.checkpoint;
+  if (last.now > place_.now) {
+    MoveTo(last.now);
+    place_.tick = last.now;
+  }
+  for (size_t i = 0; i < last.streams.size(); ++i) {
+    const MessageStream& made = streams_[i].messages;
+    const StreamCheckpoint& decided = last.streams[i];
+    if (made.made() == decided.decided && made.digest() == decided.digest) continue;
+    return Park(absl::FailedPreconditionError(
+        Concat("partition ", partition_, " has diverged: the records up to offset ", last_.offset,
+               " came to ", decided.decided, " messages of the stream ", made.name(),
+               ", and now to ", made.made(), made.made() == decided.decided ? " others" : "")));
+  }
+  asked_at_.reset();
+  phase_ = LanePhase::kLive;
+}
+
+bool LaneCore::WantsEnd(EngineTime now) const {
+  if (asked_at_) return false;
+  if (phase_ == LanePhase::kReplaying) return true;
+  if (phase_ != LanePhase::kLive || ticks_.size() == kLaneTicksMax) return false;
+  const std::optional<EngineTime> deadline = engine_->NextDeadline();
+  return deadline && *deadline <= SaturatingAdd(now, -options_.margin);
+}
+
+void LaneCore::ReachEnd() {
+  if (!asked_at_) return;
+  const EngineTime now = SaturatingAdd(*asked_at_, -options_.margin);
+  asked_at_.reset();
+  if (phase_ == LanePhase::kReplaying) return FinishReplay();
+  if (phase_ != LanePhase::kLive || now <= place_.now || ticks_.size() == kLaneTicksMax) return;
+  MoveTo(now);
+  place_.tick = now;
+  ++place_.handled;
+}
+
+bool LaneCore::IsFull() const {
+  if (phase_ != LanePhase::kLive) return false;  // what is replayed has had room before
+  uint64_t bytes = 0;
+  for (const Stream& each : streams_) bytes += each.messages.bytes();
+  return bytes >= options_.messages_bytes_max;
+}
+
+// --- Commits and snapshots
+
+bool LaneCore::IsSnapshotConfirmed() const {
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    if (streams_[i].messages.confirmed() < new_snapshot_->made[i]) return false;
+  }
+  return true;
+}
+
+LaneCore::Commit LaneCore::MakeCommit() {
+  if (new_snapshot_ && IsSnapshotConfirmed()) {
+    snapshot_ = new_snapshot_->place;
+    new_snapshot_.reset();
+    std::erase_if(ticks_, [this](const LaneTick& t) { return t.offset < snapshot_->offset; });
+  }
+  Commit commit{.offset = place_.next,
+                .checkpoint = {.life = life_,
+                               .version = options_.version,
+                               .origin = origin_,
+                               .now = place_.now,
+                               .snapshot = snapshot_,
+                               .ticks = ticks_}};
+  for (const Stream& each : streams_) {
+    commit.checkpoint.streams.push_back(each.messages.Checkpoint());
+  }
+  return commit;
+}
+
+std::optional<LogCommit> LaneCore::Decide(EngineTime now, bool stopping) {
+  if (phase_ != LanePhase::kLive || under_way_) return std::nullopt;
+  const bool has_undecided = std::ranges::any_of(
+      streams_, [](const Stream& each) { return each.messages.has_undecided(); });
+  const bool is_urgent = has_undecided || stopping || options_.commit_every > kForever / kSeldom;
+  const Duration every = options_.commit_every * (is_urgent ? 1 : kSeldom);
+  if (now < SaturatingAdd(decided_at_, every)) return std::nullopt;
+  Commit commit = MakeCommit();
+  if (commit == last_) return std::nullopt;
+  decided_at_ = now;
+  under_way_ = std::move(commit);
+  return LogCommit{.partition = partition_,
+                   .offset = under_way_->offset,
+                   .needed = under_way_->checkpoint.replayed_from(),
+                   .metadata = BytesOf(under_way_->checkpoint)};
+}
+
+void LaneCore::Committed(CommitOutcome outcome) {
+  PLEAT_CHECK(under_way_ && outcome != CommitOutcome::kFenced);
+  if (outcome == CommitOutcome::kCommitted) {
+    last_ = *std::move(under_way_);
+    for (size_t i = 0; i < streams_.size(); ++i) {
+      streams_[i].messages.SetDecided(last_.checkpoint.streams[i].decided);
+    }
+  }
+  under_way_.reset();
+}
+
+bool LaneCore::HasCommittedAll() const {
+  if (phase_ == LanePhase::kParked) return true;
+  if (phase_ == LanePhase::kReplaying || under_way_ || new_snapshot_) return false;
+  // Without a commit there is nothing to go on from.
+  if (last_.offset != place_.next || last_.checkpoint.now != place_.now) return false;
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    if (streams_[i].messages.Checkpoint() != last_.checkpoint.streams[i]) return false;
+  }
+  return Status().waiting == 0;
+}
+
+void LaneCore::KeepSnapshot(LaneSnapshots& snapshots, bool stopping) {
+  const bool is_due = place_.handled >= options_.replay_limit || ticks_.size() == kLaneTicksMax ||
+                      (stopping && place_.handled > 0);
+  if (!is_due || new_snapshot_ || phase_ != LanePhase::kLive) return;
+  const std::string note = Note();
+  const absl::StatusOr<uint64_t> number = snapshots.Put(
+      partition_, [&](ByteSink& sink) { return TakeSnapshot(*engine_, sink, {.note = note}); });
+  place_.handled = 0;
+  why_ = number.status();
+  if (!number.ok()) return;
+  NewSnapshot& kept = new_snapshot_.emplace();
+  kept.place = {.number = *number, .offset = place_.next};
+  for (const Stream& each : streams_) kept.made.push_back(each.messages.made());
+}
+
+std::optional<uint64_t> LaneCore::snapshot_committed() const {
+  if (!last_.checkpoint.snapshot) return std::nullopt;
+  return last_.checkpoint.snapshot->number;
+}
+
+// --- Messages
+
+size_t LaneCore::Lend(size_t max, EngineTime now, EngineTime until, std::vector<Message>& out) {
+  if (phase_ != LanePhase::kLive) return 0;
+  size_t lent = 0;
+  for (size_t i = 0; i < streams_.size() && lent < max; ++i) {
+    MessageStream& stream = streams_[i].messages;
+    lent += stream.Lend(max - lent, now, until,
+                        [&](uint64_t number, const MessageStream::Entry& entry) {
+                          out.push_back({.id = {.partition = partition_,
+                                                .stream = static_cast<uint32_t>(i),
+                                                .life = life_,
+                                                .number = number},
+                                         .stream = stream.name(),
+                                         .key = entry.key,
+                                         .payload = entry.payload});
+                        });
+  }
+  return lent;
+}
+
+MessageStream* LaneCore::StreamOf(const MessageId& id) {
+  const bool is_here = phase_ == LanePhase::kLive && id.partition == partition_ &&
+                       id.life == life_ && id.stream < streams_.size();
+  return is_here ? &streams_[id.stream].messages : nullptr;
+}
+
+}  // namespace pleat::inline v0_1

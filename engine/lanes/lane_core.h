@@ -1,0 +1,144 @@
+// LaneCore is a lane (processor.h): records, ticks, acks and answers of the log go in; messages and
+// commits come out. It has no clock and no thread, and calls no log, so that its state is a function
+// of the calls.
+//
+// The way of a lane:
+//
+//   Start()      restores the snapshot that the last commit names, if there is one
+//   replaying    records up to the offset of that commit are handled again; messages that were
+//                confirmed are dropped, and the rest have to be those that were decided
+//   live         handles records, decides, lends, and takes a snapshot now and then
+//   parked       something does not fit: nothing more is done
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/status/status.h>
+#include <pleat/processor.h>
+#include <pleat/time.h>
+#include <pleat/untyped/partitioned_log.h>
+
+#include "engine/lanes/lane_checkpoint.h"
+#include "engine/lanes/message_stream.h"
+
+namespace pleat::inline v0_1 {
+
+class LaneCore {
+ public:
+  LaneCore(int partition, const ProcessorOptions& options, const MakeHandler& make_handler);
+  LaneCore(const LaneCore&) = delete;
+  LaneCore& operator=(const LaneCore&) = delete;
+
+  int partition() const { return partition_; }
+  LanePhase phase() const { return phase_; }
+  uint64_t life() const { return life_; }
+  LaneStatus Status() const;
+
+  // --- The log
+
+  // Returns where to read on; nothing if the lane was parked.
+  std::optional<uint64_t> Start(const LogCommit* committed, uint64_t first,
+                                LaneSnapshots& snapshots);
+  void Take(std::span<const LogRecord> records);
+  void Park(absl::Status why);
+
+  // Whether the log is to be asked for its end, and that it was, at an instant of the clock; and
+  // that all which it had then was taken.
+  bool WantsEnd(EngineTime now) const;
+  void AskedForEnd(EngineTime now) { asked_at_ = now; }
+  void ReachEnd();
+
+  // Whether the lane takes no more records for the moment.
+  bool IsFull() const;
+
+  // --- Commits and snapshots
+
+  // What is to be committed, if something is due.
+  std::optional<LogCommit> Decide(EngineTime now, bool stopping);
+  // The answer: not kFenced.
+  void Committed(CommitOutcome outcome);
+  bool HasCommittedAll() const;
+
+  // Takes a snapshot if one is due. One that fails is tried again behind as many records.
+  void KeepSnapshot(LaneSnapshots& snapshots, bool stopping);
+  // The snapshot that the last commit names: those before it are not needed.
+  std::optional<uint64_t> snapshot_committed() const;
+
+  // --- Messages
+
+  size_t Lend(size_t max, EngineTime now, EngineTime until, std::vector<Message>& out);
+  MessageStream* StreamOf(const MessageId& id);
+
+ private:
+  friend class Lane;
+
+  // What a snapshot says beside the engine.
+  struct Place {
+    uint64_t next = 0;  // the offset that comes next
+    EngineTime now = kBeginningOfTime;
+    std::optional<EngineTime> tick;  // that has moved time to there, if no record has come since
+    uint64_t handled = 0;            // records and ticks since the newest snapshot
+  };
+  struct Stream {
+    MessageStream messages;
+    Lane::PopAll pop_all;
+  };
+  struct Commit {
+    uint64_t offset = 0;
+    LaneCheckpoint checkpoint;
+
+    friend bool operator==(const Commit&, const Commit&) = default;
+  };
+  // A snapshot that no commit names yet, as messages from before it are not confirmed.
+  struct NewSnapshot {
+    LaneSnapshotPlace place;
+    std::vector<uint64_t> made;  // of each stream
+  };
+
+  // Of Lane.
+  void AddStream(std::string_view name, Lane::PopAll pop_all);
+  void Emit(std::string_view key, std::string_view payload);
+
+  void Begin(uint64_t first);
+  absl::Status GoOn(const LogCommit& committed, LaneSnapshots& snapshots);
+  absl::Status CheckVersion(uint64_t offset) const;
+  absl::Status Restore(const LaneSnapshotPlace& place, LaneSnapshots& snapshots);
+  bool ReadNote(std::string_view note);
+  std::string Note() const;
+  void FinishReplay();
+  void PassTicks(uint64_t offset);
+  void MoveTo(EngineTime now);
+  void TakeOne(const LogRecord& record);
+  void PopAll();
+  Commit MakeCommit();
+  bool IsSnapshotConfirmed() const;
+
+  const int partition_;
+  const ProcessorOptions& options_;
+  const std::unique_ptr<Engine> engine_;
+  Lane lane_{*this};
+  std::vector<Stream> streams_;
+  std::unique_ptr<Handler> handler_;
+  LanePhase phase_ = LanePhase::kReplaying;
+  absl::Status why_;
+  uint64_t life_ = 0;
+  Place place_;
+  Commit last_;                      // that was taken; while replaying, what is to be reached
+  std::optional<Commit> under_way_;  // that was not answered
+  EngineTime decided_at_ = kBeginningOfTime;
+  std::vector<LaneTick> ticks_;  // kept, in the order of offsets
+  size_t passed_ticks_ = 0;      // of these, while replaying
+  uint64_t origin_ = 0;
+  std::optional<LaneSnapshotPlace> snapshot_;
+  std::optional<NewSnapshot> new_snapshot_;
+  std::optional<EngineTime> asked_at_;
+};
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,120 @@
+#include "engine/lanes/lane_files.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <absl/types/span.h>
+
+#include "engine/base/concat.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+constexpr std::string_view kLane = "lane-";
+constexpr std::string_view kNew = "new-lane";
+
+std::string NameOf(int partition, uint64_t number) { return Concat(kLane, partition, "-", number); }
+
+struct LaneFile {
+  int partition = 0;
+  uint64_t number = 0;
+};
+
+std::optional<LaneFile> LaneFileNamed(std::string_view name) {
+  if (!name.starts_with(kLane)) return std::nullopt;
+  LaneFile file;
+  const char* const end = name.data() + name.size();
+  const auto dash = std::from_chars(name.data() + kLane.size(), end, file.partition);
+  if (dash.ec != std::errc() || dash.ptr == end || *dash.ptr != '-') return std::nullopt;
+  std::from_chars(dash.ptr + 1, end, file.number);
+  if (name != NameOf(file.partition, file.number)) return std::nullopt;
+  return file;
+}
+
+class WriterSink final : public ByteSink {
+ public:
+  explicit WriterSink(StorageWriter& writer) : writer_(writer) {}
+  absl::Status Append(std::string_view bytes) override { return writer_.Append(bytes); }
+
+ private:
+  StorageWriter& writer_;
+};
+
+class ReaderSource final : public ByteSource {
+ public:
+  explicit ReaderSource(std::unique_ptr<StorageReader> reader) : reader_(std::move(reader)) {}
+  absl::StatusOr<size_t> Read(std::span<char> room) override {
+    absl::StatusOr<size_t> read = reader_->ReadAt(at_, absl::MakeSpan(room.data(), room.size()));
+    if (read.ok()) at_ += *read;
+    return read;
+  }
+
+ private:
+  const std::unique_ptr<StorageReader> reader_;
+  uint64_t at_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LaneFiles>> LaneFiles::Open(
+    std::unique_ptr<StorageDirectory> directory) {
+  const absl::StatusOr<std::vector<std::string>> names = directory->List();
+  if (!names.ok()) return names.status();
+  auto files = std::unique_ptr<LaneFiles>(new LaneFiles(std::move(directory)));
+  for (const std::string& name : *names) {
+    const std::optional<LaneFile> file = LaneFileNamed(name);
+    if (!file) continue;
+    uint64_t& last = files->last_[file->partition];
+    last = std::max(last, file->number);
+  }
+  return files;
+}
+
+absl::Status LaneFiles::WriteNew(Write write) {
+  // A start that was killed may have left one.
+  if (absl::Status removed = directory_->Remove(kNew);
+      !removed.ok() && !absl::IsNotFound(removed)) {
+    return removed;
+  }
+  const absl::StatusOr<std::unique_ptr<StorageWriter>> writer = directory_->CreateFile(kNew);
+  if (!writer.ok()) return writer.status();
+  WriterSink sink(**writer);
+  absl::Status status = write(sink);
+  if (status.ok()) status = (*writer)->Sync();
+  if (status.ok()) status = (*writer)->Close();
+  return status;
+}
+
+absl::StatusOr<uint64_t> LaneFiles::Put(int partition, Write write) {
+  if (absl::Status wrote = WriteNew(write); !wrote.ok()) return wrote;
+  // No number is used twice, also if the directory cannot be synced.
+  const uint64_t number = ++last_[partition];
+  absl::Status status = directory_->Rename(kNew, NameOf(partition, number));
+  if (status.ok()) status = directory_->SyncDirectory();
+  if (!status.ok()) return status;
+  return number;
+}
+
+absl::StatusOr<std::unique_ptr<ByteSource>> LaneFiles::Get(int partition, uint64_t number) {
+  absl::StatusOr<std::unique_ptr<StorageReader>> reader =
+      directory_->OpenFile(NameOf(partition, number));
+  if (!reader.ok()) return reader.status();
+  return std::make_unique<ReaderSource>(*std::move(reader));
+}
+
+absl::Status LaneFiles::RemoveBefore(int partition, uint64_t number) {
+  const absl::StatusOr<std::vector<std::string>> names = directory_->List();
+  if (!names.ok()) return names.status();
+  for (const std::string& name : *names) {
+    const std::optional<LaneFile> file = LaneFileNamed(name);
+    if (!file || file->partition != partition || file->number >= number) continue;
+    if (absl::Status removed = directory_->Remove(name); !removed.ok()) return removed;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace pleat::inline v0_1

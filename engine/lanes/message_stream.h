@@ -1,0 +1,80 @@
+// A MessageStream has the messages of a lane that came of one collection, or of Lane::Emit(), in
+// their order: made, decided, lent, confirmed. Messages that an earlier owner has confirmed are
+// counted, and not kept.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+
+#include <absl/functional/function_ref.h>
+#include <pleat/time.h>
+
+#include "engine/lanes/lane_checkpoint.h"
+
+namespace pleat::inline v0_1 {
+
+class MessageStream {
+ public:
+  struct Entry {
+    std::string key;
+    std::string payload;
+    EngineTime lent_until = kBeginningOfTime;
+    bool is_confirmed = false;
+  };
+
+  explicit MessageStream(std::string_view name) : name_(name) {}
+
+  const std::string& name() const { return name_; }
+  // How many messages were made, and their digest.
+  uint64_t made() const { return made_; }
+  uint64_t digest() const { return digest_; }
+  // The number of the first message that is not confirmed.
+  uint64_t confirmed() const { return first_; }
+  uint64_t waiting() const { return waiting_; }
+  uint64_t bytes() const { return bytes_; }
+
+  void Add(std::string_view key, std::string payload);
+
+  // Before the first message: what a snapshot says of those that are made, and what the last commit
+  // says of those that are confirmed.
+  void StartAt(uint64_t made, uint64_t digest, const StreamCheckpoint& last);
+
+  // For a commit; and when it was taken: messages before `decided` may be lent.
+  StreamCheckpoint Checkpoint() const;
+  void SetDecided(uint64_t decided) { decided_ = decided; }
+  bool has_undecided() const { return decided_ < made_; }
+
+  // Lends up to `max` messages until then, in their order. A message whose key has one before that
+  // is not confirmed waits.
+  using Take = absl::FunctionRef<void(uint64_t number, const Entry& entry)>;
+  size_t Lend(size_t max, EngineTime now, EngineTime until, Take take);
+  // False: no such message waits.
+  bool Confirm(uint64_t number);
+  bool LendAgain(uint64_t number, EngineTime at);
+
+ private:
+  // So many messages are looked at for one that can be lent.
+  static constexpr size_t kLookedAtMax = 4096;
+
+  static uint64_t BytesIn(const Entry& entry) {
+    return sizeof(Entry) + entry.key.size() + entry.payload.size();
+  }
+  Entry* Find(uint64_t number);
+  bool WasConfirmed(uint64_t number) const;
+
+  const std::string name_;
+  uint64_t made_ = 0;
+  uint64_t digest_ = 0;
+  uint64_t decided_ = 0;
+  uint64_t first_ = 0;  // the number of the first entry, which is not confirmed
+  std::deque<Entry> entries_;
+  uint64_t confirmed_above_ = 0;  // of the entries
+  StreamCheckpoint last_;         // of the owner before
+  uint64_t waiting_ = 0;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace pleat::inline v0_1

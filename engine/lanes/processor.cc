@@ -1,0 +1,174 @@
+#include <pleat/processor.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include <absl/base/thread_annotations.h>
+
+#include "engine/base/check.h"
+#include "engine/base/concat.h"
+#include "engine/base/lock.h"
+#include "engine/lanes/lane_core.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+std::string Hexadecimal(uint64_t word) {
+  std::string text(16, '0');
+  for (size_t i = text.size(); i-- > 0; word >>= 4) text[i] = "0123456789abcdef"[word & 15];
+  return text;
+}
+
+}  // namespace
+
+std::string FormatMessageId(std::string_view source, const MessageId& id, std::string_view stream) {
+  return Concat(source, "/", id.partition, "/", Hexadecimal(id.life), "/", stream, "/", id.number);
+}
+
+class Processor::Core final : private LogListener {
+ public:
+  Core(PartitionedLog& log, MakeHandler make_handler, const ProcessorOptions& options)
+      : log_(log), make_handler_(std::move(make_handler)), options_(options) {
+    PLEAT_CHECK(options_.commit_every > Duration{0} && options_.margin >= Duration{0});
+    PLEAT_CHECK(options_.replay_limit > 0 && options_.messages_bytes_max > 0);
+  }
+
+  absl::StatusOr<bool> Run(EngineTime now) {
+    LongLockGuard guard(lock_);
+    const absl::StatusOr<bool> more = log_.Poll(*this);
+    for (auto& [partition, held] : lanes_) {
+      LaneCore& lane = *held.lane;
+      const bool paused = stopping_ || lane.IsFull();
+      if (paused != held.is_paused) log_.Pause(partition, held.is_paused = paused);
+      if (!stopping_ && lane.WantsEnd(now)) {
+        lane.AskedForEnd(now);
+        log_.AskEnd(partition);
+      }
+      lane.KeepSnapshot(log_.snapshots(), stopping_);
+      if (const std::optional<LogCommit> commit = lane.Decide(now, stopping_)) log_.Commit(*commit);
+    }
+    return more;
+  }
+
+  void Stop() {
+    LockGuard guard(lock_);
+    stopping_ = true;
+  }
+  bool stopped() const {
+    LockGuard guard(lock_);
+    return stopping_ && std::ranges::all_of(lanes_, [](const auto& each) {
+             return each.second.lane->HasCommittedAll();
+           });
+  }
+
+  // The partition behind the one that came first in the last call comes first.
+  std::vector<Message> Lease(size_t max, Duration visibility_timeout, EngineTime now) {
+    const EngineTime until = SaturatingAdd(now, visibility_timeout);
+    std::vector<Message> out;
+    LockGuard guard(lock_);
+    const auto begin = lanes_.upper_bound(leased_first_);
+    const auto lend = [&](auto from, auto to) {
+      for (; from != to && out.size() < max; ++from) {
+        from->second.lane->Lend(max - out.size(), now, until, out);
+      }
+    };
+    lend(begin, lanes_.end());
+    lend(lanes_.begin(), begin);
+    leased_first_ = begin == lanes_.end() ? -1 : begin->first;
+    return out;
+  }
+  bool Ack(const MessageId& id) {
+    LockGuard guard(lock_);
+    MessageStream* const stream = StreamOf(id);
+    return stream != nullptr && stream->Confirm(id.number);
+  }
+  bool Nack(const MessageId& id, Duration delay, EngineTime now) {
+    LockGuard guard(lock_);
+    MessageStream* const stream = StreamOf(id);
+    return stream != nullptr && stream->LendAgain(id.number, SaturatingAdd(now, delay));
+  }
+
+  std::vector<LaneStatus> lanes() const {
+    std::vector<LaneStatus> all;
+    LockGuard guard(lock_);
+    for (const auto& [partition, held] : lanes_) all.push_back(held.lane->Status());
+    return all;
+  }
+
+ private:
+  struct HeldLane {
+    std::unique_ptr<LaneCore> lane;
+    bool is_paused = false;
+  };
+
+  MessageStream* StreamOf(const MessageId& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    const auto found = lanes_.find(id.partition);
+    return found == lanes_.end() ? nullptr : found->second.lane->StreamOf(id);
+  }
+  LaneCore& lane(int partition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    const auto found = lanes_.find(partition);
+    PLEAT_CHECK(found != lanes_.end());
+    return *found->second.lane;
+  }
+
+  // --- LogListener: inside Run(), which holds the lock
+
+  void OnAssigned(int partition, const LogCommit* committed,
+                  uint64_t first) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    auto lane = std::make_unique<LaneCore>(partition, options_, make_handler_);
+    const std::optional<uint64_t> from = lane->Start(committed, first, log_.snapshots());
+    lanes_[partition] = {std::move(lane)};
+    if (from) log_.Read(partition, *from);
+  }
+  void OnRevoked(int partition) override ABSL_NO_THREAD_SAFETY_ANALYSIS { lanes_.erase(partition); }
+  void OnRecords(int partition,
+                 std::span<const LogRecord> records) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    lane(partition).Take(records);
+  }
+  void OnPositionLost(int partition, uint64_t first) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    LaneCore& lost = lane(partition);
+    lost.Park(absl::OutOfRangeError(Concat("partition ", partition, ": the records from offset ",
+                                           lost.Status().next,
+                                           " on are not there; what is left begins at ", first)));
+  }
+  void OnEnd(int partition) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (!stopping_) lane(partition).ReachEnd();
+  }
+  void OnCommitted(int partition, CommitOutcome outcome) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (outcome == CommitOutcome::kFenced) return OnRevoked(partition);
+    LaneCore& committed = lane(partition);
+    const std::optional<uint64_t> before = committed.snapshot_committed();
+    committed.Committed(outcome);
+    const std::optional<uint64_t> after = committed.snapshot_committed();
+    // Those that are left because of an error go with a later one.
+    if (after && after != before) log_.snapshots().RemoveBefore(partition, *after).IgnoreError();
+  }
+
+  PartitionedLog& log_;
+  const MakeHandler make_handler_;
+  const ProcessorOptions options_;
+  mutable Lock lock_;
+  std::map<int, HeldLane> lanes_ ABSL_GUARDED_BY(lock_);
+  int leased_first_ ABSL_GUARDED_BY(lock_) = -1;
+  bool stopping_ ABSL_GUARDED_BY(lock_) = false;
+};
+
+Processor::Processor(PartitionedLog& log, MakeHandler make_handler, const ProcessorOptions& options)
+    : core_(std::make_unique<Core>(log, std::move(make_handler), options)) {}
+Processor::~Processor() = default;
+
+absl::StatusOr<bool> Processor::Run(EngineTime now) { return core_->Run(now); }
+void Processor::Stop() { core_->Stop(); }
+bool Processor::stopped() const { return core_->stopped(); }
+std::vector<Message> Processor::Lease(size_t max, Duration visibility_timeout, EngineTime now) {
+  return core_->Lease(max, visibility_timeout, now);
+}
+bool Processor::Ack(const MessageId& id) { return core_->Ack(id); }
+bool Processor::Nack(const MessageId& id, Duration delay, EngineTime now) {
+  return core_->Nack(id, delay, now);
+}
+std::vector<LaneStatus> Processor::lanes() const { return core_->lanes(); }
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,230 @@
+// A Processor reads a partitioned log (untyped/partitioned_log.h), makes messages of its records, and hands
+// these out, so that nothing is lost and nothing is done twice, whoever dies.
+//
+//   class Baskets : public pleat::Handler {
+//    public:
+//     explicit Baskets(pleat::Lane& lane)
+//         : baskets_(lane.engine(), "baskets", {.quiet_period = 5min, .max_wait = 1h}) {
+//       lane.Publish("baskets", baskets_, [](const auto& closed) { return Text(closed.state); });
+//     }
+//     void Handle(const pleat::LogRecord& record, pleat::Lane&) override {
+//       baskets_.Fold(record.key, Parse(record.payload), record.logged);
+//     }
+//    private:
+//     pleat::Folder<Order, Basket> baskets_;
+//   };
+//
+//   auto log = *pleat::StoreLog::Open("/var/lib/orders", "mail");
+//   pleat::Processor processor(
+//       *log, [](pleat::Lane& lane) { return std::make_unique<Baskets>(lane); },
+//       {.source = "orders"});
+//   while (!done) {
+//     absl::StatusOr<bool> more = processor.Run(now);              // reads, folds and commits
+//     for (const pleat::Message& message : processor.Lease(100, 30s, now)) {
+//       if (Send(message.id, message.payload)) processor.Ack(message.id);
+//     }
+//     if (!more.ok() || !*more) WaitABit();
+//   }
+//
+// A *lane* is one partition: an engine with one partition, a handler with its collections, and the
+// messages that wait. The log is the only journal: a lane is a function of the records that it has
+// read, and of nothing else, so another owner that reads them makes the same messages.
+//
+//   1. Decide. A commit says how far the lane has read, and which messages came of that.
+//   2. Publish. Only then these messages are lent.
+//   3. Confirm. Acks travel with the next commit.
+//
+// The next owner restores a snapshot of the lane, reads on to the offset of the last commit, and so
+// has the messages again that were decided and not confirmed, with the same ids and bytes. What was
+// acked after the last commit comes again: receivers drop ids that they know. A lane whose messages
+// turn out to be others than those that were decided is *parked*, and says so; other lanes go on.
+//
+// Time. A lane has log time: the largest `logged` so far, so no record is late. The engine's time is
+// moved to it before each record. In silence a deadline passes only when the log says, later than
+// the deadline, that nothing more has come: so groups close without a further record, and never
+// close because the log could not be reached.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <absl/functional/function_ref.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <pleat/batch.h>
+#include <pleat/detail/export.h>
+#include <pleat/emission_source.h>
+#include <pleat/engine.h>
+#include <pleat/time.h>
+#include <pleat/untyped/partitioned_log.h>
+#include <pleat/untyped/storage.h>
+
+namespace pleat::inline v0_1 {
+
+class LaneCore;
+
+// Names a message: no other one of the log has the same id, and after any crash a message has the
+// id that it had. Within a stream of a lane the numbers go up by one, so a receiver that gets a
+// stream in order needs to know only the last number.
+struct MessageId {
+  int partition = 0;
+  uint32_t stream = 0;  // counts the streams of a lane in the order in which they were named
+  uint64_t life = 0;    // drawn when a lane begins without a commit of an earlier one
+  uint64_t number = 0;  // counts the messages of the stream, from 0
+
+  friend bool operator==(const MessageId&, const MessageId&) = default;
+};
+
+// Such as "orders/3/9f86d081884c7d65/baskets/17": to be passed on as an idempotency key.
+PLEAT_EXPORT std::string FormatMessageId(std::string_view source, const MessageId& id,
+                                         std::string_view stream);
+
+struct Message {
+  MessageId id;
+  std::string stream;  // its name
+  std::string key;
+  std::string payload;
+};
+
+// What a handler has to do with: one partition of the log. Only valid for it.
+// Thread safety: the calls of the handler.
+class PLEAT_EXPORT Lane {
+ public:
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+
+  // One partition, on arrival time. Open collections in the handler's constructor.
+  Engine& engine() noexcept;
+  int partition() const noexcept;
+  EngineTime now() const noexcept;
+
+  // What `source`, such as a Folder, emits becomes messages of the stream `name`: their payload is
+  // what `encode(emission)` gives, as a std::string.
+  // REQUIRES: in the handler's constructor; at most kLaneStreamsMax streams, of different names;
+  // nobody else takes the emissions; `encode` depends on the emission alone, and does not throw.
+  template <class State, class Encode>
+  void Publish(std::string_view name, EmissionSource<State> source, Encode encode) {
+    AddStream(name, [source = std::move(source), encode = std::move(encode),
+                     popped = std::make_shared<EmissionBuffer<State>>()](AddMessage add) mutable {
+      for (const EmissionView<State>& each : source.Pop(SIZE_MAX, *popped))
+        add(each.key, encode(each));
+    });
+  }
+
+  // Makes a message of the stream `emitted`, which every lane has.
+  void Emit(std::string_view key, std::string_view payload);
+
+ private:
+  friend class LaneCore;
+  using AddMessage = absl::FunctionRef<void(std::string_view key, std::string payload)>;
+  using PopAll = std::function<void(AddMessage)>;
+
+  explicit Lane(LaneCore& core) : core_(core) {}
+  void AddStream(std::string_view name, PopAll pop_all);
+
+  LaneCore& core_;
+};
+
+// So that a commit has room for all of them.
+inline constexpr size_t kLaneStreamsMax = 8;
+
+// What a program does with records. A handler has one lane; with the lane it comes and goes.
+// REQUIRES: what it does depends on the record and on its collections alone, not on a clock, on
+// chance, or on other lanes; and only the collections keep anything from one record to the next,
+// because snapshots have nothing else. It does not throw.
+class Handler {
+ public:
+  virtual ~Handler() = default;
+
+  // `record.logged` is the lane's time.
+  virtual void Handle(const LogRecord& record, Lane& lane) = 0;
+};
+
+using MakeHandler = std::function<std::unique_ptr<Handler>(Lane&)>;
+
+struct ProcessorOptions {
+  // Says which handler this is. Raise it when records come to other messages than before. A new
+  // version takes over where the one before was stopped in order, see Stop(); elsewhere the lane is
+  // parked.
+  uint64_t version = 0;
+
+  // How often a lane commits: when there are messages to be decided; and at most ten times as
+  // seldom when there are none. Range: above zero.
+  Duration commit_every = std::chrono::milliseconds(100);
+
+  // In silence the lane's time stays so far behind the clock: how much the clocks of whoever
+  // appends may differ from ours, and how long a record may be under way until it can be read. A
+  // record that takes longer may come into a group of its own. Range: zero or more.
+  Duration margin = std::chrono::milliseconds(1500);
+
+  // A snapshot is taken after so many records, so that a next owner reads no more of them again.
+  // Range: 1 or more.
+  uint64_t replay_limit = 1'000'000;
+
+  // A lane reads no more while so many bytes of messages wait. Range: 1 or more.
+  size_t messages_bytes_max = size_t{64} << 20;
+
+  // For tests; a program leaves it out, and each life is drawn from the operating system.
+  std::optional<uint64_t> life = std::nullopt;
+};
+
+enum class LanePhase : uint8_t {
+  kReplaying,  // reads what an earlier owner has read
+  kLive,
+  kParked,  // does nothing any more, until a person has looked at it
+};
+
+// How a lane stands.
+struct LaneStatus {
+  int partition = 0;
+  LanePhase phase = LanePhase::kReplaying;
+  absl::Status why;      // of a parked one; else of the last snapshot that failed
+  uint64_t next = 0;     // the offset where it reads on
+  uint64_t waiting = 0;  // messages that wait for an ack, or to be decided
+  EngineTime now{};
+};
+
+// Thread safety: any thread may call any method at any time, but the destructor; Run() at most one
+// at a time. Handlers run under the processor's lock, and call nothing of it.
+class PLEAT_EXPORT Processor {
+ public:
+  // Ownership: `log` outlives this.
+  Processor(PartitionedLog& log, MakeHandler make_handler, const ProcessorOptions& options = {});
+  ~Processor();
+  Processor(const Processor&) = delete;
+  Processor& operator=(const Processor&) = delete;
+
+  // One round: polls the log, handles records, and commits where that is due. `now` is the time of
+  // the clock by which the log stamps its records. Returns whether there may be more to do at once.
+  // Errors: those of the log; call it again.
+  absl::StatusOr<bool> Run(EngineTime now);
+
+  // Ends in order: no more records; snapshots, and a last commit of each lane. Call Run() until
+  // stopped(), and go on to lease and ack; messages that were not acked by then come again.
+  void Stop();
+  bool stopped() const;
+
+  // Lends up to `max` messages that are decided, for `visibility_timeout`: those of a stream in
+  // their order, and of one key one at a time. A message that is not acked by then is lent again.
+  std::vector<Message> Lease(size_t max, Duration visibility_timeout, EngineTime now);
+  // The message was delivered. False: it was acked before, or its lane has another owner now.
+  bool Ack(const MessageId& id);
+  // It is to be lent again, after `delay`. Returned as by Ack().
+  bool Nack(const MessageId& id, Duration delay, EngineTime now);
+
+  std::vector<LaneStatus> lanes() const;
+
+ private:
+  class Core;
+
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,58 @@
+// A StoreLog lets a Processor (processor.h) read an event store (event_store.h), beside the process
+// that appends, or in it.
+//
+//   auto log = *pleat::StoreLog::Open("/var/lib/orders", "baskets");
+//   pleat::Processor processor(*log, make_handler);
+//
+// The processor is a consumer of the store: its commits are checkpoints, and its snapshots are files
+// lane-PARTITION-NUMBER in the directory of the consumer. Trim() keeps the records that a next owner
+// would read again. One process at a time has the consumer, so nobody else owns its partitions.
+//
+// `logged` is `appended`, which never goes back in a partition. Records come when they are durable:
+// so ProcessorOptions::margin has to be longer than the appender takes between two commits.
+// In the modes kProcess and kInterval the power may take records that were handled, and messages
+// with them that have left: then the lane is parked at the next start, as its position is lost.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include <absl/status/statusor.h>
+#include <pleat/batch.h>
+#include <pleat/detail/export.h>
+#include <pleat/untyped/partitioned_log.h>
+#include <pleat/untyped/storage.h>
+
+namespace pleat::inline v0_1 {
+
+class PLEAT_EXPORT StoreLog final : public PartitionedLog {
+ public:
+  // The partitions of the range are assigned at the first Poll(), and stay so. The others of the
+  // consumer are left as they are. `storage`: where the store is, and outlives this; nothing: the
+  // files of the system.
+  // Errors: those of EventStoreReader::Open() and StoreConsumer::Open().
+  static absl::StatusOr<std::unique_ptr<StoreLog>> Open(std::string_view directory,
+                                                        std::string_view consumer,
+                                                        PartitionRange partitions = {},
+                                                        Storage* storage = nullptr);
+  ~StoreLog() override;
+
+  int partitions() const noexcept;
+
+  // Some MiB of records at most. Commits are taken here, all those since the last call in one
+  // write. Errors: those of EventStoreReader and of StoreConsumer.
+  absl::StatusOr<bool> Poll(LogListener& listener) override;
+  void Read(int partition, uint64_t offset) override;
+  void Pause(int partition, bool paused) override;
+  void AskEnd(int partition) override;
+  void Commit(const LogCommit& commit) override;
+  LaneSnapshots& snapshots() override;
+
+ private:
+  class Core;
+  explicit StoreLog(std::unique_ptr<Core> core);
+
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace pleat::inline v0_1

@@ -1,0 +1,136 @@
+// A world for tests of lanes: a scripted log, members that come and go, a clock, and the receiver of
+// all messages. The handler makes groups of two kinds and a message of some records.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <pleat/folder.h>
+#include <pleat/processor.h>
+#include <pleat/scripted_log.h>
+
+#include "tests/support/start.h"
+
+namespace pleat::inline v0_1 {
+
+inline constexpr Duration kShortQuiet = std::chrono::seconds(10);
+inline constexpr Duration kLongQuiet = std::chrono::seconds(60);
+inline constexpr Duration kLongWait = std::chrono::seconds(150);
+
+// The offsets of a group's records, so that each record is seen in exactly one group of each kind.
+struct Offsets {
+  std::vector<uint64_t> all;
+
+  void Fold(uint64_t offset) noexcept { all.push_back(offset); }
+  template <class F>
+  void Stored(F& f) {
+    f(all);
+  }
+  std::string Text() const {
+    std::string text;
+    for (const uint64_t each : all) text += (text.empty() ? "" : " ") + std::to_string(each);
+    return text;
+  }
+};
+using Groups = Folder<uint64_t, Offsets>;
+
+class GroupingHandler final : public Handler {
+ public:
+  explicit GroupingHandler(Lane& lane)
+      : short_(lane.engine(), "short", {.quiet_period = kShortQuiet, .max_wait = kForever}),
+        long_(lane.engine(), "long", {.quiet_period = kLongQuiet, .max_wait = kLongWait}) {
+    const auto text = [](const auto& emission) { return emission.state.Text(); };
+    lane.Publish("short", short_, text);
+    lane.Publish("long", long_, text);
+  }
+
+  void Handle(const LogRecord& record, Lane& lane) override {
+    short_.Fold(record.key, record.offset, record.logged);
+    long_.Fold(record.key, record.offset, record.logged);
+    if (record.payload == "!") lane.Emit(record.key, std::to_string(record.offset));
+  }
+
+ private:
+  Groups short_;
+  Groups long_;
+};
+
+inline std::unique_ptr<Handler> MakeGroupingHandler(Lane& lane) {
+  return std::make_unique<GroupingHandler>(lane);
+}
+
+// What became of the messages. Second deliveries have to say the same.
+class Receiver {
+ public:
+  using Name = std::tuple<int, std::string, uint64_t>;  // partition, stream, number
+
+  void Take(const Message& message) {
+    const Name name(message.id.partition, message.stream, message.id.number);
+    const std::string text = message.key + ": " + message.payload;
+    const auto [it, is_new] = all_.try_emplace(name, text);
+    EXPECT_EQ(it->second, text) << "a message of one id says two things";
+    repeats_ += is_new ? 0 : 1;
+    lives_[message.id.partition].insert(message.id.life);
+  }
+
+  const std::map<Name, std::string>& all() const { return all_; }
+  uint64_t repeats() const { return repeats_; }
+  const std::map<int, std::set<uint64_t>>& lives() const { return lives_; }
+
+ private:
+  std::map<Name, std::string> all_;
+  uint64_t repeats_ = 0;
+  std::map<int, std::set<uint64_t>> lives_;
+};
+
+class Member {
+ public:
+  Member(ScriptedLog& log, const ProcessorOptions& options)
+      : log_(log.Join()), processor_(*log_, MakeGroupingHandler, options) {}
+
+  PartitionedLog& log() { return *log_; }
+  Processor& processor() { return processor_; }
+
+ private:
+  const std::unique_ptr<PartitionedLog> log_;
+  Processor processor_;
+};
+
+// What a program without any trouble would have received of these records.
+inline std::map<Receiver::Name, std::string> WithoutTrouble(ScriptedLog& log, int partitions,
+                                                            const ProcessorOptions& options,
+                                                            EngineTime end) {
+  Member member(log, options);
+  for (int p = 0; p < partitions; ++p) {
+    log.ForgetCommit(p);
+    log.Assign(p, member.log());
+  }
+  Receiver receiver;
+  EngineTime now = end;
+  for (int quiet_rounds = 0; quiet_rounds < 4; now += options.commit_every * 20) {
+    const absl::StatusOr<bool> more = member.processor().Run(now);
+    EXPECT_TRUE(more.ok()) << more.status();
+    const std::vector<Message> lent = member.processor().Lease(SIZE_MAX, kForever, now);
+    for (const Message& each : lent) {
+      receiver.Take(each);
+      EXPECT_TRUE(member.processor().Ack(each.id));
+    }
+    quiet_rounds = lent.empty() && !*more ? quiet_rounds + 1 : 0;
+  }
+  for (const LaneStatus& each : member.processor().lanes()) {
+    EXPECT_EQ(each.phase, LanePhase::kLive) << each.why;
+  }
+  return receiver.all();
+}
+
+}  // namespace pleat::inline v0_1

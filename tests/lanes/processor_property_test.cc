@@ -1,0 +1,235 @@
+// Members crash, partitions move, commits are lost, and the log cannot be reached: the receiver has
+// the same messages as without any of it, each once but for repeats of one id. And they are those
+// that plain C++ makes of the records.
+#include <chrono>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/lanes/lane_world.h"
+#include "tests/lanes/plain_lanes.h"
+#include "tests/support/seeds.h"
+#include "tests/support/share.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+using std::chrono_literals::operator""us;
+
+constexpr int kPartitions = 3;
+constexpr int kMembers = 2;
+constexpr Duration kSkew = 400ms;  // of the clock that stamps records; less than the margin
+
+struct Totals {
+  uint64_t records = 0;
+  uint64_t messages = 0;
+  uint64_t repeats = 0;
+  uint64_t crashes = 0;
+  uint64_t takeovers = 0;
+  uint64_t snapshots = 0;
+};
+Totals totals;
+
+class Episode {
+ public:
+  explicit Episode(uint64_t seed) : random_(seed) {
+    options_.commit_every = Draw(2) == 0 ? 100ms : 5s;
+    options_.replay_limit = static_cast<uint64_t>(1 + Draw(60));
+    options_.messages_bytes_max = Draw(3) == 0 ? 500 : 1 << 20;
+    log_.SetPollRecords(static_cast<size_t>(1 + Draw(20)));
+    for (int m = 0; m < kMembers; ++m) Restart(m);
+    for (int p = 0; p < kPartitions; ++p) Give(p);
+  }
+
+  void Run(int steps) {
+    for (int i = 0; i < steps; ++i) Step();
+    Heal();
+    CompareAll();
+  }
+
+ private:
+  // Below `n`.
+  int Draw(int n) { return static_cast<int>(random_() % static_cast<uint64_t>(n)); }
+  Member& AnyMember() { return *members_[static_cast<size_t>(Draw(kMembers))]; }
+
+  void Step() {
+    switch (Draw(16)) {
+      case 0: return Crash(Draw(kMembers));
+      case 1: return Give(Draw(kPartitions));
+      case 2: return GiveSilently(Draw(kPartitions));
+      case 3: return log_.SetReachable(Draw(3) != 0);
+      case 4: return DrawFates();
+      case 5: return log_.Repeat(Draw(kPartitions), 0);
+      case 6:
+      case 7: clock_ += 1ms * Draw(20'000); return;
+      case 8:
+      case 9:
+      case 10:
+        for (int i = Draw(8); i > 0; --i) Append(Draw(kPartitions));
+        return;
+      default: clock_ += 1us * Draw(300'000); return Work(AnyMember());
+    }
+  }
+
+  void Append(int partition) {
+    clock_ += 1us * Draw(500'000);
+    const EngineTime logged = clock_ - 1us * Draw(static_cast<int>(kSkew / 1us));
+    const std::string key = std::string(1, static_cast<char>('a' + Draw(4)));
+    const uint64_t offset =
+        log_.Append(partition, {.key = key, .payload = Draw(4) == 0 ? "!" : ""}, logged);
+    // A log may leave offsets out.
+    if (Draw(10) == 0) log_.Remove(partition, offset);
+  }
+
+  void Restart(int member) {
+    members_[static_cast<size_t>(member)].reset();
+    members_[static_cast<size_t>(member)] = std::make_unique<Member>(log_, options_);
+  }
+  void Crash(int member) {
+    ++totals.crashes;
+    std::vector<int> held;
+    for (int p = 0; p < kPartitions; ++p) {
+      if (owners_[p] == member) held.push_back(p);
+    }
+    Restart(member);
+    for (const int p : held) Give(p);
+  }
+  void Give(int partition) {
+    ++totals.takeovers;
+    owners_[partition] = Draw(kMembers);
+    log_.Assign(partition, members_[static_cast<size_t>(owners_[partition])]->log());
+  }
+  void GiveSilently(int partition) {
+    ++totals.takeovers;
+    owners_[partition] = (owners_[partition] + 1) % kMembers;
+    log_.AssignSilently(partition, members_[static_cast<size_t>(owners_[partition])]->log());
+  }
+
+  void DrawFates() {
+    const int bad = Draw(3);
+    log_.SetCommitFate([this, bad](const LogCommit& commit) {
+      EXPECT_LE(commit.metadata.size(), kCommitMetadataBytesMax);
+      EXPECT_LE(commit.needed, commit.offset);
+      if (bad == 0 || Draw(3) != 0) return CommitFate::kTaken;
+      return Draw(2) == 0 ? CommitFate::kTakenInDoubt : CommitFate::kLost;
+    });
+    log_.SetSnapshotFate([this, bad](int) {
+      return bad < 2 || Draw(2) == 0 ? absl::OkStatus() : absl::UnavailableError("no snapshot");
+    });
+  }
+
+  // One round of a member, which then delivers some messages, and acks some of these.
+  void Work(Member& member) {
+    const absl::StatusOr<bool> more = member.processor().Run(clock_);
+    if (!more.ok()) {
+      EXPECT_EQ(more.status().code(), absl::StatusCode::kUnavailable) << more.status();
+    }
+    const size_t max = Draw(4) == 0 ? 1000 : static_cast<size_t>(Draw(5));
+    for (const Message& each : member.processor().Lease(max, 1ms * Draw(3'000), clock_)) {
+      if (Draw(8) == 0) continue;  // not delivered; lent again later
+      receiver_.Take(each);
+      const int answer = Draw(8);
+      if (answer < 6) member.processor().Ack(each.id);
+      if (answer == 6) member.processor().Nack(each.id, 1s * Draw(5), clock_);
+    }
+  }
+
+  // No trouble any more, and time goes on until nothing is left to be done.
+  void Heal() {
+    log_.SetReachable(true);
+    log_.SetCommitFate(nullptr);
+    log_.SetSnapshotFate(nullptr);
+    size_t before = SIZE_MAX;
+    for (int round = 0; round < 400; ++round) {
+      clock_ += 50s;
+      for (const std::unique_ptr<Member>& each : members_) {
+        EXPECT_TRUE(each->processor().Run(clock_).ok());
+        for (const Message& message : each->processor().Lease(1000, 40s, clock_)) {
+          receiver_.Take(message);
+          each->processor().Ack(message.id);
+        }
+      }
+      const bool has_waited = round % 8 == 7;  // longer than any group is open
+      if (has_waited && std::exchange(before, receiver_.all().size()) == before) return;
+    }
+    ADD_FAILURE() << "messages come for ever";
+  }
+
+  void CompareAll() {
+    for (const std::unique_ptr<Member>& member : members_) {
+      for (const LaneStatus& each : member->processor().lanes()) {
+        if (!IsOwner(*member, each.partition)) continue;
+        EXPECT_EQ(each.phase, LanePhase::kLive) << each.why;
+        EXPECT_LE(each.next, log_.End(each.partition));  // the last one may be left out
+        EXPECT_EQ(each.waiting, 0u);
+      }
+    }
+    for (int p = 0; p < kPartitions; ++p) totals.snapshots += log_.Snapshots(p);
+    for (const auto& [partition, lives] : receiver_.lives()) EXPECT_EQ(lives.size(), 1u);
+    ComparePlain();
+    members_ = {};
+    ProcessorOptions plain;
+    const auto expected = WithoutTrouble(log_, kPartitions, plain, clock_);
+    EXPECT_EQ(receiver_.all(), expected);
+    for (int p = 0; p < kPartitions; ++p) totals.records += log_.End(p);
+    totals.messages += receiver_.all().size();
+    totals.repeats += receiver_.repeats();
+  }
+  bool IsOwner(const Member& member, int partition) const {
+    return members_[static_cast<size_t>(owners_[partition])].get() == &member;
+  }
+
+  // A reader of the log that knows nothing of lanes.
+  class PlainReader final : public LogListener {
+   public:
+    explicit PlainReader(PartitionedLog& log) : log_(log) {}
+
+    void OnAssigned(int partition, const LogCommit*, uint64_t) override { log_.Read(partition, 0); }
+    void OnRevoked(int) override {}
+    void OnPositionLost(int, uint64_t) override {}
+    void OnEnd(int) override {}
+    void OnCommitted(int, CommitOutcome) override {}
+    void OnRecords(int partition, std::span<const LogRecord> records) override {
+      for (const LogRecord& each : records) lanes_.Take(partition, each);
+    }
+    PlainLanes& lanes() { return lanes_; }
+
+   private:
+    PartitionedLog& log_;
+    PlainLanes lanes_;
+  };
+
+  void ComparePlain() {
+    const std::unique_ptr<PartitionedLog> member = log_.Join();
+    PlainReader reader(*member);
+    for (int p = 0; p < kPartitions; ++p) log_.AssignSilently(p, *member);
+    while (*member->Poll(reader)) {
+    }
+    for (int p = 0; p < kPartitions; ++p) reader.lanes().ExpectAllIn(receiver_, p);
+  }
+
+  std::mt19937_64 random_;
+  ProcessorOptions options_;
+  ScriptedLog log_{kPartitions};
+  EngineTime clock_ = kT0;
+  std::array<std::unique_ptr<Member>, kMembers> members_;
+  int owners_[kPartitions] = {};
+  Receiver receiver_;
+};
+
+TEST(ProcessorProperty, NothingIsLostAndNothingSaysTwoThings) {
+  const bool all = ForEachSeed(1, ShareOf({.whole = 1'000'000, .usual = 5'000, .sanitized = 500}),
+                               [](uint64_t seed) { Episode(seed).Run(120); });
+  std::cout << totals.records << " records, " << totals.messages << " messages, " << totals.repeats
+            << " repeats, " << totals.crashes << " crashes, " << totals.takeovers << " takeovers, "
+            << totals.snapshots << " snapshots\n";
+  if (!all) return;
+  EXPECT_GT(totals.repeats, 1'000u);
+  EXPECT_GT(totals.snapshots, 1'000u);
+}
+
+}  // namespace
+}  // namespace pleat::inline v0_1

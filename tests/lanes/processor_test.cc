@@ -1,0 +1,386 @@
+// What a processor promises, one by one, on a scripted log.
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/lanes/lane_world.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+using std::chrono_literals::operator""h;
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class ProcessorTest : public testing::Test {
+ protected:
+  ~ProcessorTest() override { Crash(); }
+
+  void Start(const ProcessorOptions& options = {}, MakeHandler handler = MakeGroupingHandler) {
+    Crash();
+    member_ = log_.Join();
+    processor_ = std::make_unique<Processor>(*member_, std::move(handler), options);
+    log_.Assign(0, *member_);
+  }
+  void Crash() {
+    processor_.reset();
+    member_.reset();
+  }
+
+  void Append(const std::string& key, Duration at, const std::string& payload = "") {
+    log_.Append(0, {.key = key, .payload = payload}, kT0 + at);
+  }
+  // Rounds until nothing is left to be done at once; a commit is answered in the next one.
+  void Run(Duration at) {
+    for (int quiet = 0; quiet < 3;) {
+      const absl::StatusOr<bool> more = processor_->Run(kT0 + at);
+      ASSERT_TRUE(more.ok()) << more.status();
+      quiet = *more ? 0 : quiet + 1;
+    }
+  }
+  std::vector<Message> Lease(Duration at, size_t max = 100, Duration timeout = 30s) {
+    return processor_->Lease(max, timeout, kT0 + at);
+  }
+  std::vector<std::string> Texts(Duration at, size_t max = 100) {
+    std::vector<std::string> texts;
+    for (const Message& each : Lease(at, max)) {
+      texts.push_back(each.stream + " " + std::to_string(each.id.number) + " " + each.key + ": " +
+                      each.payload);
+    }
+    return texts;
+  }
+  void AckAll(Duration at) {
+    for (const Message& each : Lease(at)) EXPECT_TRUE(processor_->Ack(each.id));
+  }
+  LaneStatus Status() { return processor_->lanes().front(); }
+
+  ScriptedLog log_{1};
+  std::unique_ptr<PartitionedLog> member_;
+  std::unique_ptr<Processor> processor_;
+};
+
+TEST_F(ProcessorTest, AMessageLeavesOnlyWhenTheCommitThatHasItWasTaken) {
+  Start();
+  Append("ann", 0s, "!");
+  log_.SetCommitFate([](const LogCommit&) { return CommitFate::kLost; });
+  Run(0s);
+  EXPECT_THAT(Texts(0s), IsEmpty());
+  log_.SetCommitFate([](const LogCommit&) { return CommitFate::kTakenInDoubt; });
+  Run(1s);
+  EXPECT_THAT(Texts(1s), IsEmpty()) << "whether it was taken is not known";
+  log_.SetCommitFate(nullptr);
+  Run(2s);
+  EXPECT_THAT(Texts(2s), ElementsAre("emitted 0 ann: 0"));
+}
+
+TEST_F(ProcessorTest, TheLastGroupClosesWithoutAFurtherRecord) {
+  Start();
+  Append("ann", 0s);
+  Run(10s);
+  EXPECT_THAT(Texts(10s), IsEmpty()) << "the clocks may differ by the margin";
+  Run(11s);
+  Run(12s);
+  EXPECT_THAT(Texts(12s), ElementsAre("short 0 ann: 0"));
+}
+
+TEST_F(ProcessorTest, NothingClosesWhileTheLogCannotBeReached) {
+  Start();
+  Append("ann", 0s);
+  Run(1s);
+  log_.SetReachable(false);
+  for (Duration at = 2s; at < 1h; at += 60s) {
+    EXPECT_EQ(processor_->Run(kT0 + at).status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(Texts(at), IsEmpty());
+  }
+  Append("ann", 5s);  // in time, and seen late
+  log_.SetReachable(true);
+  Run(1h);
+  Run(1h + 1s);
+  EXPECT_THAT(Texts(1h + 1s), ElementsAre("short 0 ann: 0 1", "long 0 ann: 0 1"));
+}
+
+TEST_F(ProcessorTest, WhatWasDecidedAndNotConfirmedComesAgainWithItsId) {
+  Start();
+  Append("ann", 0s, "!");
+  Append("bob", 0s, "!");
+  Run(0s);
+  const std::vector<Message> before = Lease(0s);
+  ASSERT_EQ(before.size(), 2u);
+  EXPECT_TRUE(processor_->Ack(before[0].id));
+  EXPECT_FALSE(processor_->Ack(before[0].id)) << "it was acked before";
+  Run(1s);  // the ack is committed
+  Start();
+  Run(1s);
+  const std::vector<Message> after = Lease(1s);
+  ASSERT_EQ(after.size(), 1u);
+  EXPECT_EQ(after[0].id, before[1].id);
+  EXPECT_EQ(after[0].payload, before[1].payload);
+}
+
+TEST_F(ProcessorTest, AnAckThatWasNotCommittedIsForgotten) {
+  Start({.commit_every = 3s});
+  Append("ann", 0s, "!");
+  Run(0s);
+  Run(3s);
+  AckAll(3s);
+  Start({.commit_every = 3s});
+  Run(4s);
+  EXPECT_THAT(Texts(4s), ElementsAre("emitted 0 ann: 0"));
+}
+
+// The confirmed ones are in two ranges.
+TEST_F(ProcessorTest, AcksOfAnyOrderAreKept) {
+  Start();
+  for (const char* key : {"a", "b", "c", "d", "e"}) Append(key, 0s, "!");
+  Run(0s);
+  const std::vector<Message> lent = Lease(0s);
+  ASSERT_EQ(lent.size(), 5u);
+  for (const size_t i : {1u, 3u}) EXPECT_TRUE(processor_->Ack(lent[i].id));
+  Run(2s);
+  Start();
+  Run(2s);
+  EXPECT_THAT(Texts(2s), ElementsAre("emitted 0 a: 0", "emitted 2 c: 2", "emitted 4 e: 4"));
+}
+
+TEST_F(ProcessorTest, MessagesOfAKeyAreLentOneAtATime) {
+  Start();
+  for (const char* key : {"a", "a", "b"}) Append(key, 0s, "!");
+  Run(0s);
+  std::vector<Message> lent = Lease(0s);
+  ASSERT_EQ(lent.size(), 2u);
+  EXPECT_EQ(lent[0].payload + lent[1].payload, "02");
+  EXPECT_TRUE(processor_->Nack(lent[0].id, 5s, kT0));
+  EXPECT_THAT(Texts(4s), IsEmpty());
+  EXPECT_THAT(Texts(5s), ElementsAre("emitted 0 a: 0"));
+  EXPECT_TRUE(processor_->Ack(lent[0].id));
+  EXPECT_THAT(Texts(5s), ElementsAre("emitted 1 a: 1"));
+  EXPECT_THAT(Texts(30s), ElementsAre("emitted 2 b: 2")) << "nobody has acked it in time";
+}
+
+TEST_F(ProcessorTest, ALaneReadsNoMoreWhileMessagesHaveNoRoom) {
+  Start({.messages_bytes_max = 1'000});
+  log_.SetPollRecords(1);
+  for (int i = 0; i < 100; ++i) Append("k" + std::to_string(i), 0s, "!");
+  Run(0s);
+  EXPECT_LT(Status().next, 20u);
+  for (int i = 0; i < 100; ++i) {
+    AckAll(0s);
+    Run(1s * i);
+  }
+  EXPECT_EQ(Status().next, 100u);
+}
+
+TEST_F(ProcessorTest, ASnapshotCountsWhenAllMessagesBeforeItAreConfirmed) {
+  Start({.replay_limit = 2});
+  Append("ann", 0s, "!");
+  Append("ann", 1s);
+  Append("ann", 2s);
+  Run(2s);
+  Run(4s);
+  EXPECT_EQ(log_.Committed(0)->offset, 3u);
+  EXPECT_EQ(log_.Committed(0)->needed, 0u);
+  AckAll(4s);
+  Run(6s);
+  EXPECT_EQ(log_.Committed(0)->needed, 3u);
+  log_.RemoveBefore(0, 3);
+  Start({.replay_limit = 2});
+  Run(14s);
+  Run(15s);
+  EXPECT_THAT(Texts(15s), ElementsAre("short 0 ann: 0 1 2"));
+}
+
+TEST_F(ProcessorTest, ASnapshotThatFailsIsTriedAgain) {
+  Start({.replay_limit = 1});
+  log_.SetSnapshotFate([](int) { return absl::ResourceExhaustedError("the disk is full"); });
+  Append("ann", 0s);
+  Run(0s);
+  Run(2s);
+  EXPECT_EQ(Status().why.message(), "the disk is full");
+  EXPECT_EQ(Status().phase, LanePhase::kLive);
+  log_.SetSnapshotFate(nullptr);
+  Append("ann", 1s);
+  Run(4s);
+  Run(6s);
+  EXPECT_EQ(log_.Committed(0)->needed, 2u);
+  EXPECT_EQ(log_.Snapshots(0), 1u);
+}
+
+// The record is older than the time to which silence has moved the lane: a next owner has to let
+// the group close there as well, although it reads both records at once.
+TEST_F(ProcessorTest, ATickThatAnOlderRecordUndercutsIsRepeatedByTheNextOwner) {
+  Start();
+  Append("ann", 0s);
+  Run(12s);  // closes the group as of 10.5 s
+  Append("ann", 9s, "!");
+  Run(12s);
+  Run(13s);
+  EXPECT_EQ(Lease(13s).size(), 2u);
+  Start();
+  Run(13s);
+  EXPECT_EQ(Status().phase, LanePhase::kLive) << Status().why;
+  EXPECT_THAT(Texts(13s), ElementsAre("emitted 0 ann: 1", "short 0 ann: 0"));
+  Run(90s);
+  Run(91s);
+  EXPECT_THAT(Texts(91s), ElementsAre("emitted 0 ann: 1", "short 0 ann: 0", "long 0 ann: 0 1"));
+}
+
+TEST_F(ProcessorTest, TheTimeOfATickHoldsForTheNextOwner) {
+  Start();
+  Append("ann", 0s);
+  Run(12s);
+  Run(13s);
+  EXPECT_THAT(Texts(13s), ElementsAre("short 0 ann: 0"));
+  const EngineTime now = Status().now;
+  EXPECT_EQ(now, kT0 + 10500ms);
+  Start();
+  Run(13s);
+  EXPECT_EQ(Status().now, now);
+  EXPECT_THAT(Texts(13s), ElementsAre("short 0 ann: 0"));
+}
+
+// Its messages depend on more than records.
+class FickleHandler final : public Handler {
+ public:
+  explicit FickleHandler(int mood) : mood_(mood) {}
+  void Handle(const LogRecord& record, Lane& lane) override {
+    lane.Emit(record.key, std::to_string(mood_));
+  }
+
+ private:
+  const int mood_;
+};
+
+MakeHandler Fickle(int mood) {
+  return [mood](Lane&) { return std::make_unique<FickleHandler>(mood); };
+}
+
+TEST_F(ProcessorTest, ALaneThatMakesOtherMessagesIsParked) {
+  Start({}, Fickle(1));
+  Append("ann", 0s);
+  Run(0s);
+  Start({}, Fickle(2));
+  Run(1s);
+  EXPECT_EQ(Status().phase, LanePhase::kParked);
+  EXPECT_THAT(std::string(Status().why.message()), HasSubstr("has diverged"));
+  EXPECT_THAT(Texts(1s), IsEmpty());
+  EXPECT_EQ(log_.Committed(0)->offset, 1u) << "nothing is committed any more";
+}
+
+TEST_F(ProcessorTest, AnotherVersionTakesOverWhereTheOneBeforeWasStoppedInOrder) {
+  Start({.version = 1}, Fickle(1));
+  Append("ann", 0s);
+  Run(0s);
+  Start({.version = 2}, Fickle(2));
+  Run(1s);
+  EXPECT_EQ(Status().phase, LanePhase::kParked);
+  EXPECT_THAT(std::string(Status().why.message()), HasSubstr("version 1"));
+
+  Start({.version = 1}, Fickle(1));
+  Run(1s);
+  EXPECT_THAT(Texts(1s), ElementsAre("emitted 0 ann: 1"));
+  processor_->Stop();
+  Run(2s);
+  EXPECT_FALSE(processor_->stopped()) << "a message waits for its ack";
+  AckAll(40s);
+  Run(40s);
+  Run(41s);
+  EXPECT_TRUE(processor_->stopped());
+  Start({.version = 2}, Fickle(2));
+  Append("bob", 42s);
+  Run(42s);
+  Run(43s);
+  EXPECT_EQ(Status().phase, LanePhase::kLive) << Status().why;
+  EXPECT_THAT(Texts(43s), ElementsAre("emitted 1 bob: 2"));
+}
+
+TEST_F(ProcessorTest, AStoppedProcessorTakesNoMoreRecords) {
+  Start();
+  Append("ann", 0s);
+  Run(0s);
+  processor_->Stop();
+  Run(1s);
+  Append("ann", 1s);
+  Run(100s);
+  Run(101s);
+  EXPECT_TRUE(processor_->stopped());
+  EXPECT_EQ(Status().next, 1u);
+  EXPECT_EQ(log_.Committed(0)->needed, 1u) << "the snapshot has all";
+}
+
+TEST_F(ProcessorTest, ALaneWhosePositionIsLostIsParked) {
+  Start();
+  for (int i = 0; i < 5; ++i) Append("ann", 0s);
+  Run(0s);
+  log_.RemoveBefore(0, 2);  // they are needed, as there is no snapshot
+  Start();
+  Run(1s);
+  EXPECT_EQ(Status().phase, LanePhase::kParked);
+  EXPECT_THAT(std::string(Status().why.message()), HasSubstr("begins at 2"));
+}
+
+TEST_F(ProcessorTest, ALogThatHasLostRecordsThatWereHandledParksTheLane) {
+  Start();
+  for (int i = 0; i < 5; ++i) Append("ann", 0s);
+  Run(0s);
+  log_.Truncate(0, 3);
+  Start();
+  Append("bob", 1s);
+  Run(1s);
+  EXPECT_EQ(Status().phase, LanePhase::kParked);
+}
+
+TEST_F(ProcessorTest, ALaneWhoseSnapshotIsGoneIsParked) {
+  Start({.replay_limit = 1});
+  Append("ann", 0s);
+  Run(0s);
+  Run(2s);
+  ASSERT_EQ(log_.Committed(0)->needed, 1u);
+  ASSERT_TRUE(member_->snapshots().RemoveBefore(0, 100).ok());
+  Start();
+  Run(3s);
+  EXPECT_EQ(Status().phase, LanePhase::kParked);
+  EXPECT_EQ(Status().why.code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(ProcessorTest, AnOwnerThatWasReplacedLearnsThatFromItsCommit) {
+  Start();
+  Append("ann", 0s, "!");
+  Run(0s);
+  const std::unique_ptr<PartitionedLog> other = log_.Join();
+  log_.AssignSilently(0, *other);
+  const std::vector<Message> lent = Lease(0s);
+  ASSERT_EQ(lent.size(), 1u) << "it was decided";
+  EXPECT_TRUE(processor_->Ack(lent[0].id));
+  Append("ann", 1s, "!");
+  Run(2s);
+  EXPECT_THAT(processor_->lanes(), IsEmpty());
+  EXPECT_FALSE(processor_->Nack(lent[0].id, 0s, kT0));
+}
+
+TEST_F(ProcessorTest, ALifeBeginsAnewWhereNothingWasCommitted) {
+  Start({.life = 1});
+  Append("ann", 0s, "!");
+  Run(0s);
+  EXPECT_EQ(Lease(0s).at(0).id.life, 1u);
+  log_.ForgetCommit(0);
+  Start({.life = 2});
+  Run(1s);
+  EXPECT_EQ(Lease(1s).at(0).id.life, 2u);
+}
+
+TEST(MessageIdTest, HasATextThatNamesIt) {
+  EXPECT_EQ(FormatMessageId("orders", {.partition = 3, .stream = 1, .life = 0xab, .number = 17},
+                            "baskets"),
+            "orders/3/00000000000000ab/baskets/17");
+}
+
+}  // namespace
+}  // namespace pleat::inline v0_1

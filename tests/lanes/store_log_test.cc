@@ -1,0 +1,322 @@
+// Lanes on an event store: a process that is killed and started again, power that is cut, a disk
+// that fails, files that retention removes. The receiver has what plain C++ makes of the records that
+// the store has kept, each message once but for repeats of one id.
+#include <pleat/store_log.h>
+
+#include <chrono>
+#include <iostream>
+#include <random>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pleat/event_store.h>
+#include <pleat/event_store_reader.h>
+
+#include "tests/lanes/lane_world.h"
+#include "tests/lanes/plain_lanes.h"
+#include "tests/support/faulty_storage.h"
+#include "tests/support/seeds.h"
+#include "tests/support/share.h"
+
+namespace pleat::inline v0_1 {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+using std::chrono_literals::operator""us;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr int kPartitions = 3;
+constexpr const char* kPath = "store";
+constexpr const char* kConsumer = "groups";
+
+std::unique_ptr<EventStore> OpenStore(FaultyStorage& storage) {
+  absl::StatusOr<std::unique_ptr<EventStore>> store =
+      EventStore::Open(kPath, {.storage = &storage,
+                               .partitions = kPartitions,
+                               .durability = StoreDurability::kGroup,
+                               .block_bytes = 4096,
+                               .segment_bytes = 4096,
+                               .identity = 7});
+  EXPECT_TRUE(store.ok()) << store.status();
+  return *std::move(store);
+}
+
+// A processor of the store, as one process has it.
+class Process {
+ public:
+  Process(FaultyStorage& storage, const ProcessorOptions& options)
+      : log_(*StoreLog::Open(kPath, kConsumer, {}, &storage)),
+        processor_(*log_, MakeGroupingHandler, options) {}
+
+  Processor& processor() { return processor_; }
+
+ private:
+  const std::unique_ptr<StoreLog> log_;
+  Processor processor_;
+};
+
+struct Totals {
+  uint64_t messages = 0;
+  uint64_t repeats = 0;
+  uint64_t kills = 0;
+  uint64_t power_losses = 0;
+  uint64_t trimmed = 0;
+  uint64_t faults = 0;
+  uint64_t late = 0;
+};
+Totals totals;
+
+class Episode {
+ public:
+  explicit Episode(uint64_t seed) : random_(seed) {
+    options_.commit_every = Draw(2) == 0 ? 100ms : 5s;
+    options_.replay_limit = static_cast<uint64_t>(1 + Draw(40));
+    store_ = OpenStore(storage_);
+    StartProcess();
+  }
+
+  void Run(int steps) {
+    for (int i = 0; i < steps; ++i) Step();
+    storage_.Heal();
+    Commit();
+    for (int round = 0; round < 30; ++round) {
+      clock_ += 20s;
+      Work(/*careful=*/true);
+    }
+    for (const LaneStatus& each : process_->processor().lanes()) {
+      EXPECT_EQ(each.phase, LanePhase::kLive) << each.why;
+      EXPECT_EQ(each.waiting, 0u);
+      EXPECT_EQ(each.next, store_->Durable(each.partition));
+    }
+    const auto same = is_late_ ? PlainLanes::Same::kRecords : PlainLanes::Same::kGroups;
+    for (int p = 0; p < kPartitions; ++p) plain_.ExpectAllIn(receiver_, p, same);
+    totals.late += is_late_ ? 1 : 0;
+    totals.messages += receiver_.all().size();
+    totals.repeats += receiver_.repeats();
+  }
+
+ private:
+  int Draw(int n) { return static_cast<int>(random_() % static_cast<uint64_t>(n)); }
+
+  void Step() {
+    switch (Draw(24)) {
+      case 0: return Kill();
+      case 1: return CutThePower();
+      case 2: return Trim();
+      case 3:
+        ++totals.faults;
+        storage_.Fail({.call = storage_.calls() + static_cast<uint64_t>(Draw(20)), .error = EIO});
+        return;
+      case 4:
+      case 5: storage_.Heal(); return;
+      case 6:
+      case 7: clock_ += 1ms * Draw(20'000); return;
+      case 8:
+      case 9: return Commit();
+      case 10:
+      case 11:
+      case 12:
+      case 13:
+        for (int i = Draw(8); i > 0; --i) {
+          Append();
+          if (Draw(50) != 0) Commit();
+        }
+        return;
+      default: clock_ += 1us * Draw(300'000); return Work(/*careful=*/false);
+    }
+  }
+
+  void StartProcess() { process_ = std::make_unique<Process>(storage_, options_); }
+  void Kill() {
+    ++totals.kills;
+    storage_.Heal();
+    process_.reset();
+    StartProcess();
+  }
+  void CutThePower() {
+    ++totals.power_losses;
+    storage_.Heal();
+    process_.reset();
+    store_.reset();
+    storage_ = storage_.Reboot([this](uint64_t n) { return random_() % n; });
+    store_ = OpenStore(storage_);
+    // What was not durable may have been kept.
+    for (int p = 0; p < kPartitions; ++p) {
+      auto& waiting = appended_[p];
+      std::erase_if(waiting, [&](const auto& each) { return each.first >= store_->Durable(p); });
+    }
+    TakeDurable();
+    StartProcess();
+  }
+
+  void Append() {
+    clock_ += 1us * Draw(500'000);
+    const std::string key = std::string(1, static_cast<char>('a' + Draw(6)));
+    const std::string payload =
+        Draw(4) == 0 ? "!" : std::string(static_cast<size_t>(Draw(300)), 'x');
+    const AppendAnswer placed = store_->Append({.key = key, .payload = payload}, clock_);
+    if (placed.outcome != AppendOutcome::kAppended) return;
+    appended_[placed.partition][placed.offset] = {clock_, key, payload};
+  }
+  void Commit() {
+    if (store_->Commit().ok()) TakeDurable();
+  }
+  // What is durable counts from now on.
+  void TakeDurable() {
+    for (auto& [partition, waiting] : appended_) {
+      while (!waiting.empty() && waiting.begin()->first < store_->Durable(partition)) {
+        const auto& [offset, record] = *waiting.begin();
+        is_late_ |= clock_ - record.at > options_.margin;
+        plain_.Take(
+            partition,
+            {.offset = offset, .logged = record.at, .key = record.key, .payload = record.payload});
+        waiting.erase(waiting.begin());
+      }
+    }
+  }
+  void Trim() {
+    const absl::StatusOr<TrimAnswer> trimmed = store_->Trim({.appended_since = kEndOfTime});
+    if (trimmed.ok()) totals.trimmed += trimmed->files;
+  }
+
+  void Work(bool careful) {
+    for (int i = 0; i < (careful ? 4 : 1); ++i) {
+      const absl::StatusOr<bool> more = process_->processor().Run(clock_);
+      EXPECT_TRUE(more.ok() || !careful) << more.status();
+    }
+    const size_t max = careful ? SIZE_MAX : static_cast<size_t>(Draw(5));
+    for (const Message& each : process_->processor().Lease(max, 3s, clock_)) {
+      receiver_.Take(each);
+      if (careful || Draw(4) != 0) process_->processor().Ack(each.id);
+    }
+  }
+
+  struct Appended {
+    EngineTime at;
+    std::string key, payload;
+  };
+
+  std::mt19937_64 random_;
+  ProcessorOptions options_;
+  FaultyStorage storage_;
+  EngineTime clock_ = kT0;
+  std::unique_ptr<EventStore> store_;
+  std::unique_ptr<Process> process_;
+  std::map<int, std::map<uint64_t, Appended>> appended_;  // and not durable for certain
+  bool is_late_ = false;  // a record was durable later than the margin allows
+  PlainLanes plain_;
+  Receiver receiver_;
+};
+
+TEST(StoreLogProperty, NothingIsLostAndNothingSaysTwoThings) {
+  const bool all = ForEachSeed(1, ShareOf({.whole = 100'000, .usual = 500, .sanitized = 60}),
+                               [](uint64_t seed) { Episode(seed).Run(150); });
+  std::cout << totals.messages << " messages, " << totals.repeats << " repeats, " << totals.kills
+            << " kills, " << totals.power_losses << " power losses, " << totals.trimmed
+            << " files trimmed, " << totals.faults << " faults, " << totals.late
+            << " episodes with late records\n";
+  if (!all) return;
+  EXPECT_GT(totals.repeats, 100u);
+  EXPECT_GT(totals.trimmed, 100u);
+}
+
+class StoreLogTest : public testing::Test {
+ protected:
+  void Append(std::string_view key, std::string_view payload, Duration at) {
+    ASSERT_EQ(store_->Append({.key = key, .payload = payload}, kT0 + at).outcome,
+              AppendOutcome::kAppended);
+  }
+  std::vector<std::string> Run(Process& process, Duration at) {
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(process.processor().Run(kT0 + at).ok());
+    std::vector<std::string> texts;
+    for (const Message& each : process.processor().Lease(100, 10s, kT0 + at)) {
+      texts.push_back(each.stream + " " + each.key + ": " + each.payload);
+    }
+    return texts;
+  }
+
+  FaultyStorage storage_;
+  std::unique_ptr<EventStore> store_ = OpenStore(storage_);
+};
+
+TEST_F(StoreLogTest, RecordsAreHandledWhenTheyAreDurable) {
+  Process process(storage_, {});
+  Append("ann", "!", 0s);
+  EXPECT_THAT(Run(process, 0s), IsEmpty());
+  ASSERT_TRUE(store_->Commit().ok());
+  EXPECT_THAT(Run(process, 1s), ElementsAre("emitted ann: 0"));
+}
+
+TEST_F(StoreLogTest, OneProcessHasTheConsumer) {
+  const Process process(storage_, {});
+  EXPECT_EQ(StoreLog::Open(kPath, kConsumer, {}, &storage_).status().code(),
+            absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(StoreLog::Open(kPath, "another", {}, &storage_).ok());
+}
+
+TEST_F(StoreLogTest, ARangeLeavesTheOtherPartitionsAlone) {
+  for (int p = 0; p < kPartitions; ++p) {
+    ASSERT_EQ(store_->Append({.key = "ann", .payload = "!"}, kT0, {.partition = p}).outcome,
+              AppendOutcome::kAppended);
+  }
+  ASSERT_TRUE(store_->Commit().ok());
+  const auto log = *StoreLog::Open(kPath, kConsumer, {1, 3}, &storage_);
+  Processor processor(*log, MakeGroupingHandler);
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(processor.Run(kT0 + 1s * i).ok());
+  EXPECT_EQ(processor.lanes().size(), 2u);
+  EXPECT_EQ(processor.Lease(10, 1s, kT0).size(), 2u);
+}
+
+// `pleat store consumers --move` does that.
+TEST_F(StoreLogTest, AConsumerThatWasMovedBeginsANewLifeThere) {
+  const int partition = PartitionOf("ann", kPartitions);
+  for (int i = 0; i < 3; ++i) Append("ann", "!", 1s * i);
+  ASSERT_TRUE(store_->Commit().ok());
+  {
+    Process process(storage_, {});
+    EXPECT_EQ(Run(process, 3s).size(), 1u);
+  }
+  {
+    const auto consumer = *StoreConsumer::Open(kPath, kConsumer, &storage_);
+    StoreCheckpoint checkpoint = consumer->checkpoint(partition);
+    checkpoint.position = 2;
+    ASSERT_TRUE(consumer->Commit(checkpoint).ok());
+  }
+  Process process(storage_, {});
+  EXPECT_THAT(Run(process, 4s), ElementsAre("emitted ann: 2"));
+}
+
+TEST_F(StoreLogTest, AStoreThatLacksRecordsThatWereHandledParksTheLane) {
+  Append("ann", "!", 0s);
+  ASSERT_TRUE(store_->Commit().ok());
+  const FaultyStorage backup = storage_;
+  FaultyStorage now = storage_;
+  store_.reset();
+  store_ = OpenStore(now);
+  Append("ann", "!", 1s);
+  ASSERT_TRUE(store_->Commit().ok());
+  {
+    Process process(now, {});
+    Run(process, 2s);
+    Run(process, 4s);
+  }
+  FaultyStorage mixed = backup;
+  const std::string checkpoint = std::string(kPath) + "/consumers/" + kConsumer + "/CHECKPOINT";
+  {
+    const auto made = *StoreConsumer::Open(kPath, kConsumer, &mixed);
+  }
+  mixed.SetContent(checkpoint, now.Content(checkpoint));
+  Process process(mixed, {});
+  EXPECT_THAT(Run(process, 5s), IsEmpty());
+  const std::vector<LaneStatus> lanes = process.processor().lanes();
+  const LaneStatus& lost = lanes[static_cast<size_t>(PartitionOf("ann", kPartitions))];
+  EXPECT_EQ(lost.phase, LanePhase::kParked);
+  EXPECT_THAT(std::string(lost.why.message()), HasSubstr("are not there"));
+}
+
+}  // namespace
+}  // namespace pleat::inline v0_1
