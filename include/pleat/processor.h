@@ -1,5 +1,5 @@
-// A Processor reads a partitioned log (untyped/partitioned_log.h), makes messages of its records, and hands
-// these out, so that nothing is lost and nothing is done twice, whoever dies.
+// A Processor reads a partitioned log (untyped/partitioned_log.h), makes messages of its records,
+// and hands these out, so that nothing is lost and nothing is done twice, whoever dies.
 //
 //   class Baskets : public pleat::Handler {
 //    public:
@@ -39,8 +39,8 @@
 // acked after the last commit comes again: receivers drop ids that they know. A lane whose messages
 // turn out to be others than those that were decided is *parked*, and says so; other lanes go on.
 //
-// Time. A lane has log time: the largest `logged` so far, so no record is late. The engine's time is
-// moved to it before each record. In silence a deadline passes only when the log says, later than
+// Time. A lane has log time: the largest `logged` so far, so no record is late. The engine's time
+// is moved to it before each record. In silence a deadline passes only when the log says, later than
 // the deadline, that nothing more has come: so groups close without a further record, and never
 // close because the log could not be reached.
 #pragma once
