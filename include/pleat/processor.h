@@ -40,9 +40,9 @@
 // turn out to be others than those that were decided is *parked*, and says so; other lanes go on.
 //
 // Time. A lane has log time: the largest `logged` so far, so no record is late. The engine's time
-// is moved to it before each record. In silence a deadline passes only when the log says, later than
-// the deadline, that nothing more has come: so groups close without a further record, and never
-// close because the log could not be reached.
+// is moved to it before each record. In silence a deadline passes only when the log says, later
+// than the deadline, that nothing more has come: so groups close without a further record, and
+// never close because the log could not be reached.
 #pragma once
 
 #include <cstddef>

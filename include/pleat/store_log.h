@@ -4,9 +4,9 @@
 //   auto log = *pleat::StoreLog::Open("/var/lib/orders", "baskets");
 //   pleat::Processor processor(*log, make_handler);
 //
-// The processor is a consumer of the store: its commits are checkpoints, and its snapshots are files
-// lane-PARTITION-NUMBER in the directory of the consumer. Trim() keeps the records that a next
-// owner would read again. One process at a time has the consumer, so nobody else owns its
+// The processor is a consumer of the store: its commits are checkpoints, and its snapshots are
+// files lane-PARTITION-NUMBER in the directory of the consumer. Trim() keeps the records that a
+// next owner would read again. One process at a time has the consumer, so nobody else owns its
 // partitions.
 //
 // `logged` is `appended`, which never goes back in a partition. Records come when they are durable:

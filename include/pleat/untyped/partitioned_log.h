@@ -6,8 +6,8 @@
 // while, so that they can be read again. A log says which partitions the processor owns, takes
 // commits for them, and refuses those of an owner that it has replaced.
 //
-// The log tells everything from inside Poll(), by a LogListener, and does nothing between the calls.
-// So a test, or a program, decides when something happens.
+// The log tells everything from inside Poll(), by a LogListener, and does nothing between the
+// calls. So a test, or a program, decides when something happens.
 #pragma once
 
 #include <cstddef>
