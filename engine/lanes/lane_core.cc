@@ -17,8 +17,7 @@ constexpr int kSeldom = 10;  // times commit_every, when there is nothing to be 
 
 std::unique_ptr<Engine> OpenEngine() {
   // What a lane takes has to be a function of its records: so there is no limit by time.
-  auto engine =
-      Engine::Open({.partitions = 1, .future_limit = kForever, .huge_pages = HugePages::kOff});
+  auto engine = Engine::Open({.partitions = 1, .future_limit = kForever});
   PLEAT_CHECK(engine.ok());
   return *std::move(engine);
 }

@@ -151,6 +151,12 @@ absl::Status StoreConsumer::Remove(std::string_view store, std::string_view name
   if (absl::Status lock = found->directory->Lock(); !lock.ok()) return lock;
   absl::Status removed = found->directory->Remove(kCheckpointFile);
   if (absl::IsNotFound(removed)) return NoConsumer(store, name);
+  // The snapshots of its lanes (store_log.h) are of no use without.
+  const absl::StatusOr<std::vector<std::string>> names = found->directory->List();
+  if (removed.ok()) removed = names.status();
+  for (size_t i = 0; removed.ok() && i < names->size(); ++i) {
+    if ((*names)[i].starts_with("lane-")) removed = found->directory->Remove((*names)[i]);
+  }
   if (removed.ok()) removed = found->directory->SyncDirectory();
   return removed;
 }

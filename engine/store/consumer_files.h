@@ -35,6 +35,7 @@ absl::StatusOr<std::vector<std::string>> NamesOfConsumers(std::string_view store
 struct ReadSoFar {
   std::string name;
   std::vector<StoreCheckpoint> checkpoints;
+  std::vector<std::string> lane_files = {};  // for a copy of the store
 };
 absl::StatusOr<std::vector<ReadSoFar>> ReadByConsumers(std::string_view store, Storage* storage,
                                                        const StoreManifest& manifest);

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include <absl/types/span.h>
+
 #include "engine/base/concat.h"
 #include "engine/base/hash.h"
 #include "engine/base/lock.h"
@@ -21,6 +23,29 @@ absl::Status CheckEmpty(StorageDirectory& directory) {
   if (names->empty()) return absl::OkStatus();
   return absl::AlreadyExistsError(
       Concat(directory.path(), " has files, such as ", names->front(), ": name a new directory"));
+}
+
+absl::Status CopyFile(StorageDirectory& from, const std::string& name, StorageDirectory& to) {
+  constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
+  const absl::StatusOr<std::unique_ptr<StorageReader>> reader = from.OpenFile(name);
+  if (absl::IsNotFound(reader.status())) {
+    return absl::UnavailableError(
+        Concat(from.path(), "/", name, " was removed while the store was copied: copy it again"));
+  }
+  if (!reader.ok()) return reader.status();
+  const absl::StatusOr<std::unique_ptr<StorageWriter>> writer = to.CreateFile(name);
+  if (!writer.ok()) return writer.status();
+  absl::Status status;
+  std::string piece(kPieceBytes, '\0');
+  for (uint64_t at = 0; status.ok(); at += kPieceBytes) {
+    const absl::StatusOr<size_t> read = (*reader)->ReadAt(at, absl::MakeSpan(piece));
+    if (!read.ok()) return read.status();
+    status = (*writer)->Append(std::string_view(piece).substr(0, *read));
+    if (*read < kPieceBytes) break;
+  }
+  if (status.ok()) status = (*writer)->Sync();
+  if (status.ok()) status = (*writer)->Close();
+  return status;
 }
 
 }  // namespace
@@ -77,22 +102,30 @@ absl::Status NewStore::WriteBlock() {
 }
 
 // UNFINISHED-COPY goes when all else is on the disk.
-absl::Status NewStore::Finish(std::span<const ReadSoFar> consumers) {
+absl::Status NewStore::Finish(std::span<const ReadSoFar> consumers, std::string_view from) {
   absl::Status status = WriteBlock();
   if (status.ok()) status = committer_.Sync();
   if (status.ok()) status = committer_.Finish();
   for (const ReadSoFar& consumer : consumers) {
-    if (status.ok()) status = PutConsumer(consumer);
+    if (status.ok()) status = PutConsumer(consumer, from);
   }
   if (status.ok()) status = directory_->Remove(kUnfinishedStore);
   if (status.ok()) status = directory_->SyncDirectory();
   return status;
 }
 
-absl::Status NewStore::PutConsumer(const ReadSoFar& consumer) const {
+absl::Status NewStore::PutConsumer(const ReadSoFar& consumer, std::string_view from) const {
   const absl::StatusOr<std::unique_ptr<StorageDirectory>> directory =
       OpenConsumer(directory_->path(), consumer.name, storage_, IfMissing::kCreate);
   if (!directory.ok()) return directory.status();
+  if (!consumer.lane_files.empty()) {
+    const absl::StatusOr<std::unique_ptr<StorageDirectory>> source =
+        OpenConsumer(from, consumer.name, storage_, IfMissing::kFail);
+    if (!source.ok()) return source.status();
+    for (const std::string& name : consumer.lane_files) {
+      if (absl::Status copied = CopyFile(**source, name, **directory); !copied.ok()) return copied;
+    }
+  }
   ConsumerFile file(manifest_);
   file.checkpoints = consumer.checkpoints;
   return file.Put(**directory);

@@ -37,8 +37,8 @@ class NewStore {
   absl::Status Add(size_t partition, const StoredRecord& record);
   uint64_t next(size_t partition) const noexcept { return partitions_[partition].next(); }
 
-  // All of it is on the disk, and it has these consumers. Call it once.
-  absl::Status Finish(std::span<const ReadSoFar> consumers);
+  // All of it is on the disk, and it has these consumers of the store `from`. Call it once.
+  absl::Status Finish(std::span<const ReadSoFar> consumers, std::string_view from);
 
   // Records whose time was before that of the last one.
   uint64_t times_held_back() const noexcept;
@@ -52,7 +52,7 @@ class NewStore {
            std::vector<PartitionState> begin);
   RecoveredLog BeginAt(std::vector<PartitionState> begin);
   absl::Status WriteBlock();
-  absl::Status PutConsumer(const ReadSoFar& consumer) const;
+  absl::Status PutConsumer(const ReadSoFar& consumer, std::string_view from) const;
 
   Storage* const storage_;
   const std::unique_ptr<StorageDirectory> directory_;

@@ -27,6 +27,19 @@ absl::Status GoneMeanwhile(std::string_view path) {
       Concat(path, ": files of it were removed while it was copied: copy it again"));
 }
 
+// The snapshots of its lanes (store_log.h), which its checkpoints speak of.
+absl::StatusOr<std::vector<std::string>> LaneFilesOf(std::string_view store, std::string_view name,
+                                                     Storage* storage) {
+  const absl::StatusOr<std::unique_ptr<StorageDirectory>> directory =
+      OpenConsumer(store, name, storage, IfMissing::kFail);
+  if (!directory.ok()) return directory.status();
+  absl::StatusOr<std::vector<std::string>> names = (*directory)->List();
+  if (names.ok()) {
+    std::erase_if(*names, [](const std::string& each) { return !each.starts_with("lane-"); });
+  }
+  return names;
+}
+
 absl::StatusOr<std::vector<ReadSoFar>> LookAtConsumers(std::string_view store,
                                                        const std::vector<std::string>& names,
                                                        Storage* storage) {
@@ -36,7 +49,9 @@ absl::StatusOr<std::vector<ReadSoFar>> LookAtConsumers(std::string_view store,
         StoreConsumer::Look(store, name, storage);
     if (absl::IsNotFound(checkpoints.status())) continue;  // removed just now
     if (!checkpoints.ok()) return checkpoints.status();
-    consumers.push_back({name, *std::move(checkpoints)});
+    absl::StatusOr<std::vector<std::string>> lanes = LaneFilesOf(store, name, storage);
+    if (!lanes.ok()) return lanes.status();
+    consumers.push_back({name, *std::move(checkpoints), *std::move(lanes)});
   }
   return consumers;
 }
@@ -149,12 +164,12 @@ absl::Status StoreCopy::Run(std::string_view to) {
   for (size_t i = 0; i < segments_.size() && status.ok(); ++i) status = CopySegment(segments_[i]);
   if (!status.ok()) return status;
   if (!keeps_offsets()) {
-    for (ReadSoFar& consumer : consumers_) PutAtEnd(consumer);
+    for (ReadSoFar& consumer : consumers_) PutAtEnd(consumer);  // without snapshots of lanes
   }
   report_.partitions = static_cast<int>(partitions_);
   report_.records = progress_.records;
   report_.times_held_back = copy_->times_held_back();
-  return copy_->Finish(consumers_);
+  return copy_->Finish(consumers_, view_.directory().path());
 }
 
 absl::Status StoreCopy::CopySegment(const Segment& segment) {
@@ -214,6 +229,7 @@ absl::Status StoreCopy::Tell() {
 
 void StoreCopy::PutAtEnd(ReadSoFar& consumer) const {
   consumer.checkpoints.clear();
+  consumer.lane_files.clear();
   for (size_t i = 0; i < partitions_; ++i) {
     consumer.checkpoints.push_back(
         {.partition = static_cast<int>(i), .position = copy_->next(i), .metadata = {}});

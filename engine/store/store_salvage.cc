@@ -78,7 +78,7 @@ absl::Status StoreSalvage::Run(std::string_view to, Storage* storage) {
   for (const SegmentLeft& segment : left_.segments()) {
     if (status.ok()) status = CopySegment(segment);
   }
-  if (status.ok()) status = copy_->Finish({});
+  if (status.ok()) status = copy_->Finish({}, {});
   if (status.ok()) Conclude();
   return status;
 }

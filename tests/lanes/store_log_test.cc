@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pleat/detail/store_copy.h>
 #include <pleat/event_store.h>
 #include <pleat/event_store_reader.h>
 
@@ -288,6 +289,40 @@ TEST_F(StoreLogTest, AConsumerThatWasMovedBeginsANewLifeThere) {
   }
   Process process(storage_, {});
   EXPECT_THAT(Run(process, 4s), ElementsAre("emitted ann: 2"));
+}
+
+TEST_F(StoreLogTest, ACopyOfTheStoreHasTheSnapshotsOfLanes) {
+  Append("ann", "", 0s);
+  ASSERT_TRUE(store_->Commit().ok());
+  {
+    Process process(storage_, {.replay_limit = 1});
+    Run(process, 1s);
+    Run(process, 3s);
+  }
+  ASSERT_TRUE(CopyEventStore(kPath, "copy", {.storage = &storage_}).ok());
+  const auto log = *StoreLog::Open("copy", kConsumer, {}, &storage_);
+  Processor processor(*log, MakeGroupingHandler);
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(processor.Run(kT0 + 100s).ok());
+  const std::vector<Message> lent = processor.Lease(10, 1s, kT0 + 100s);
+  ASSERT_EQ(lent.size(), 2u);
+  EXPECT_EQ(lent[0].payload + lent[1].payload, "00");
+  for (const LaneStatus& each : processor.lanes()) EXPECT_EQ(each.phase, LanePhase::kLive);
+}
+
+TEST_F(StoreLogTest, AConsumerThatIsRemovedLeavesNoSnapshots) {
+  Append("ann", "", 0s);
+  ASSERT_TRUE(store_->Commit().ok());
+  {
+    Process process(storage_, {.replay_limit = 1});
+    Run(process, 1s);
+  }
+  const auto has_snapshots = [this] {
+    return std::ranges::any_of(
+        storage_.Paths(), [](const std::string& path) { return path.find("/lane-") != path.npos; });
+  };
+  EXPECT_TRUE(has_snapshots());
+  ASSERT_TRUE(StoreConsumer::Remove(kPath, kConsumer, &storage_).ok());
+  EXPECT_FALSE(has_snapshots());
 }
 
 TEST_F(StoreLogTest, AStoreThatLacksRecordsThatWereHandledParksTheLane) {
