@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,7 @@
 #include <pleat/live_set.h>
 #include <pleat/metrics.h>
 #include <pleat/presence.h>
+#include <pleat/processor.h>
 #include <pleat/rollup.h>
 #include <pleat/state_directory.h>
 #include <pleat/trace.h>
@@ -80,6 +82,12 @@ struct Requests {
 };
 extern Requests requests;
 void WaitABit(const absl::Status& why);
+
+// Those of docs/howto-processors.md.
+std::string TextOf(const Total& total);
+int64_t CentsIn(const pleat::LogRecord& record);
+bool Deliver(const pleat::Message& message);
+extern bool stopping;
 
 // clang-format off
 #define PLEAT_EXAMPLE_PARAMETERS                                      \
