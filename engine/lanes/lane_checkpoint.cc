@@ -11,8 +11,6 @@ namespace {
 
 constexpr uint64_t kFormat = 1;
 constexpr size_t kChecksumBytes = 8;
-// Two numbers of ten bytes.
-constexpr size_t kRangeBytesMax = 20;
 
 void PutTime(FieldWriter& out, EngineTime t) {
   out.PutNumber(static_cast<uint64_t>((Clamp(t) - kBeginningOfTime).count()));
@@ -26,16 +24,29 @@ bool GetTime(FieldReader& in, EngineTime& t) {
   return in.Expect(since <= all);
 }
 
+size_t BytesOfNumber(uint64_t number) {
+  size_t bytes = 1;
+  for (; number >= 0x80; number >>= 7) ++bytes;
+  return bytes;
+}
+
 // The ranges that have room in `bytes`, from the lowest on.
 size_t RangesThatFit(const StreamCheckpoint& stream, size_t& bytes) {
+  uint64_t before = stream.confirmed;
   size_t ranges = 0;
-  for (; ranges < stream.ranges.size() && bytes >= kRangeBytesMax; ++ranges)
-    bytes -= kRangeBytesMax;
+  for (const NumberRange& each : stream.ranges) {
+    const size_t taken = BytesOfNumber(each.begin - before) + BytesOfNumber(each.end - each.begin);
+    if (taken > bytes) break;
+    bytes -= taken;
+    before = each.end;
+    ++ranges;
+  }
   return ranges;
 }
 
 void PutStream(FieldWriter& out, const StreamCheckpoint& stream, size_t ranges) {
   PLEAT_CHECK(stream.confirmed <= stream.decided);
+  out.PutNumber(stream.name);
   out.PutNumber(stream.decided);
   out.PutWord(stream.digest);
   out.PutNumber(stream.decided - stream.confirmed);
@@ -49,6 +60,9 @@ void PutStream(FieldWriter& out, const StreamCheckpoint& stream, size_t ranges) 
 }
 
 bool GetStream(FieldReader& in, StreamCheckpoint& stream) {
+  const uint64_t name = in.Number();
+  if (!in.Expect(name <= UINT32_MAX)) return false;
+  stream.name = static_cast<uint32_t>(name);
   stream.decided = in.Number();
   stream.digest = in.Word();
   const uint64_t unconfirmed = in.Number();

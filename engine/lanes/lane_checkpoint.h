@@ -36,9 +36,10 @@ struct NumberRange {
 
   friend bool operator==(const NumberRange&, const NumberRange&) = default;
 };
-inline constexpr size_t kConfirmedRangesMax = 64;  // of a lane
+inline constexpr size_t kConfirmedRangesMax = 120;  // of a stream: so their number takes one byte
 
 struct StreamCheckpoint {
+  uint32_t name = 0;     // a hash of it
   uint64_t decided = 0;  // the messages before this number, whose digest follows
   uint64_t digest = 0;
   uint64_t confirmed = 0;  // the messages before this number, and those of the ranges above

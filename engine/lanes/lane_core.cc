@@ -49,16 +49,23 @@ void LaneCore::AddStream(std::string_view name, Lane::PopAll pop_all) {
 }
 
 void LaneCore::Emit(std::string_view key, std::string_view payload) {
+  PLEAT_CHECK(handler_ != nullptr);  // not in its constructor
   streams_.front().messages.Add(key, std::string(payload));
 }
 
 LaneStatus LaneCore::Status() const {
+  constexpr const char* kTicksFull =
+      "groups close with the next record only: older records came behind silence 16 times, and no "
+      "snapshot counts since, as messages before it wait for acks, or it has failed";
   LaneStatus status{.partition = partition_,
                     .phase = phase_,
                     .why = why_,
                     .next = place_.next,
                     .now = place_.now};
   for (const Stream& each : streams_) status.waiting += each.messages.waiting();
+  if (status.why.ok() && ticks_.size() == kLaneTicksMax) {
+    status.why = absl::ResourceExhaustedError(kTicksFull);
+  }
   return status;
 }
 
@@ -92,35 +99,60 @@ absl::Status LaneCore::GoOn(const LogCommit& committed, LaneSnapshots& snapshots
                                       "program or version"));
   }
   last_ = {.offset = committed.offset, .checkpoint = *std::move(checkpoint)};
-  const LaneCheckpoint& last = last_.checkpoint;
-  if (absl::Status right = CheckVersion(committed.offset); !right.ok()) return right;
+  LaneCheckpoint& last = last_.checkpoint;
+  const bool is_same_version = IsSameVersion();
+  if (absl::Status ordered = OrderStreams(); !ordered.ok()) return ordered;
   life_ = last.life;
   ticks_ = last.ticks;
   origin_ = place_.next = last.origin;
   snapshot_ = last.snapshot;
-  std::vector<StreamCheckpoint> streams = last.streams;
-  streams.resize(streams_.size());
-  if (snapshot_) return Restore(*snapshot_, snapshots);
-  for (size_t i = 0; i < streams_.size(); ++i) streams_[i].messages.StartAt(0, 0, streams[i]);
-  return absl::OkStatus();
+  if (snapshot_) {
+    if (absl::Status restored = Restore(*snapshot_, snapshots); !restored.ok()) return restored;
+  } else {
+    for (size_t i = 0; i < streams_.size(); ++i)
+      streams_[i].messages.StartAt(0, 0, last.streams[i]);
+  }
+  // Another version makes other messages of the same records: so none may have to be made again.
+  if (is_same_version || WasStoppedAt(committed.offset, last.now)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      Concat("partition ", partition_, ": the last owner had version ", last.version,
+             ", or other streams, and was not stopped in order; this one has version ",
+             options_.version, ": let that version go on, and stop it"));
 }
 
-// Another version makes other messages of the same records. So none may have to be made again.
-absl::Status LaneCore::CheckVersion(uint64_t offset) const {
-  const LaneCheckpoint& last = last_.checkpoint;
-  if (last.version == options_.version && last.streams.size() == streams_.size()) {
-    return absl::OkStatus();
+bool LaneCore::IsSameVersion() const {
+  return last_.checkpoint.version == options_.version &&
+         std::ranges::equal(last_.checkpoint.streams, streams_, {}, &StreamCheckpoint::name,
+                            [](const Stream& each) { return each.messages.name_hash(); });
+}
+
+bool LaneCore::WasStoppedAt(uint64_t offset, EngineTime now) const {
+  return snapshot_ && place_.next == offset && place_.now == now &&
+         std::ranges::all_of(last_.checkpoint.streams, [](const StreamCheckpoint& each) {
+           return each.confirmed == each.decided;
+         });
+}
+
+// The streams of the last commit in our order, and new ones with no message yet.
+absl::Status LaneCore::OrderStreams() {
+  std::vector<StreamCheckpoint> ordered;
+  size_t found = 0;
+  for (const Stream& each : streams_) {
+    const uint32_t name = each.messages.name_hash();
+    const auto last = std::ranges::find(last_.checkpoint.streams, name, &StreamCheckpoint::name);
+    const bool is_new = last == last_.checkpoint.streams.end();
+    ordered.push_back(is_new ? StreamCheckpoint{.name = name, .ranges = {}} : *last);
+    found += is_new ? 0 : 1;
   }
-  const bool was_stopped = last.snapshot && last.snapshot->offset == offset &&
-                           last.streams.size() <= streams_.size() &&
-                           std::ranges::all_of(last.streams, [](const StreamCheckpoint& each) {
-                             return each.confirmed == each.decided;
-                           });
-  if (was_stopped) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      Concat("partition ", partition_, ": the last owner had version ", last.version, " and ",
-             last.streams.size(), " streams, this one has version ", options_.version, " and ",
-             streams_.size(), ": let that version go on, and stop it in order"));
+  if (found < last_.checkpoint.streams.size()) {
+    return absl::FailedPreconditionError(
+        Concat("partition ", partition_, ": the last owner had ", last_.checkpoint.streams.size(),
+               " streams of messages, and ", last_.checkpoint.streams.size() - found,
+               " of them are not named here: a stream keeps its name, as the ids of its messages "
+               "have it"));
+  }
+  last_.checkpoint.streams = std::move(ordered);
+  return absl::OkStatus();
 }
 
 // What the note of a snapshot has.
@@ -129,24 +161,32 @@ std::string LaneCore::Note() const {
   out(place_.next, place_.now, place_.tick);
   out.PutNumber(streams_.size());
   for (const Stream& each : streams_) {
+    out.PutNumber(each.messages.name_hash());
     out.PutNumber(each.messages.made());
     out.PutWord(each.messages.digest());
   }
   return std::string(out.bytes());
 }
 
+// A stream that is newer than the snapshot begins at its first message.
 bool LaneCore::ReadNote(std::string_view note) {
   FieldReader in(note);
   in(place_.next, place_.now, place_.tick);
-  std::vector<StreamCheckpoint> last = last_.checkpoint.streams;
-  if (in.Number() != last.size() || !in.ok()) return false;
-  for (size_t i = 0; i < last.size(); ++i) {
-    const uint64_t made = in.Number();
-    const uint64_t digest = in.Word();
-    if (!in.ok() || made > last[i].confirmed) return false;
-    streams_[i].messages.StartAt(made, digest, last[i]);
+  std::vector<StreamCheckpoint> kept(in.Count());
+  for (StreamCheckpoint& each : kept) {
+    each.name = static_cast<uint32_t>(in.Number());
+    each.decided = in.Number();
+    each.digest = in.Word();
   }
-  return in.done();
+  if (!in.done()) return false;
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    const StreamCheckpoint& last = last_.checkpoint.streams[i];
+    const auto found = std::ranges::find(kept, last.name, &StreamCheckpoint::name);
+    const StreamCheckpoint at = found == kept.end() ? StreamCheckpoint() : *found;
+    if (at.decided > last.confirmed) return false;
+    streams_[i].messages.StartAt(at.decided, at.digest, last);
+  }
+  return true;
 }
 
 absl::Status LaneCore::Restore(const LaneSnapshotPlace& place, LaneSnapshots& snapshots) {
@@ -160,6 +200,7 @@ absl::Status LaneCore::Restore(const LaneSnapshotPlace& place, LaneSnapshots& sn
     return absl::DataLossError(
         Concat("partition ", partition_, ": snapshot ", place.number, " is one of another lane"));
   }
+  kept_at_ = place_;
   return (*restore)->Finish();
 }
 
@@ -198,6 +239,11 @@ void LaneCore::TakeOne(const LogRecord& record) {
   if (phase_ == LanePhase::kReplaying) PassTicks(record.offset);
   // An older record than the tick before it: without the tick it would have come in time.
   if (phase_ == LanePhase::kLive && place_.tick && record.logged < *place_.tick) {
+    if (ticks_.size() == kLaneTicksMax) {
+      return Park(absl::ResourceExhaustedError(
+          Concat("partition ", partition_, ": more than ", kLaneTicksMax,
+                 " records came behind silence and were older, and no snapshot counts since")));
+    }
     ticks_.push_back({.offset = place_.next, .time = *place_.tick});
   }
   place_.tick.reset();
@@ -258,7 +304,6 @@ void LaneCore::ReachEnd() {
   if (phase_ != LanePhase::kLive || now <= place_.now || ticks_.size() == kLaneTicksMax) return;
   MoveTo(now);
   place_.tick = now;
-  ++place_.handled;
 }
 
 bool LaneCore::IsFull() const {
@@ -302,6 +347,7 @@ std::optional<LogCommit> LaneCore::Decide(EngineTime now, bool stopping) {
       streams_, [](const Stream& each) { return each.messages.has_undecided(); });
   const bool is_urgent = has_undecided || stopping || options_.commit_every > kForever / kSeldom;
   const Duration every = options_.commit_every * (is_urgent ? 1 : kSeldom);
+  decided_at_ = std::min(decided_at_, now);  // a clock may be set back
   if (now < SaturatingAdd(decided_at_, every)) return std::nullopt;
   Commit commit = MakeCommit();
   if (commit == last_) return std::nullopt;
@@ -326,8 +372,9 @@ void LaneCore::Committed(CommitOutcome outcome) {
 
 bool LaneCore::HasCommittedAll() const {
   if (phase_ == LanePhase::kParked) return true;
-  if (phase_ == LanePhase::kReplaying || under_way_ || new_snapshot_) return false;
+  if (phase_ == LanePhase::kReplaying || under_way_ || new_snapshot_ || !IsKept()) return false;
   // Without a commit there is nothing to go on from.
+  if (last_.checkpoint.streams.size() != streams_.size()) return false;
   if (last_.offset != place_.next || last_.checkpoint.now != place_.now) return false;
   for (size_t i = 0; i < streams_.size(); ++i) {
     if (streams_[i].messages.Checkpoint() != last_.checkpoint.streams[i]) return false;
@@ -335,9 +382,15 @@ bool LaneCore::HasCommittedAll() const {
   return Status().waiting == 0;
 }
 
+// Whether the newest snapshot has all.
+bool LaneCore::IsKept() const {
+  return kept_at_ && kept_at_->next == place_.next && kept_at_->now == place_.now;
+}
+
 void LaneCore::KeepSnapshot(LaneSnapshots& snapshots, bool stopping) {
-  const bool is_due = place_.handled >= options_.replay_limit || ticks_.size() == kLaneTicksMax ||
-                      (stopping && place_.handled > 0);
+  const bool has_many = place_.handled >= options_.replay_limit ||
+                        (ticks_.size() == kLaneTicksMax && place_.handled > 0);
+  const bool is_due = has_many || (stopping && !IsKept());
   if (!is_due || new_snapshot_ || phase_ != LanePhase::kLive) return;
   const std::string note = Note();
   const absl::StatusOr<uint64_t> number = snapshots.Put(
@@ -345,6 +398,7 @@ void LaneCore::KeepSnapshot(LaneSnapshots& snapshots, bool stopping) {
   place_.handled = 0;
   why_ = number.status();
   if (!number.ok()) return;
+  kept_at_ = place_;
   NewSnapshot& kept = new_snapshot_.emplace();
   kept.place = {.number = *number, .offset = place_.next};
   for (const Stream& each : streams_) kept.made.push_back(each.messages.made());

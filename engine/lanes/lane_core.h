@@ -84,7 +84,7 @@ class LaneCore {
     uint64_t next = 0;  // the offset that comes next
     EngineTime now = kBeginningOfTime;
     std::optional<EngineTime> tick;  // that has moved time to there, if no record has come since
-    uint64_t handled = 0;            // records and ticks since the newest snapshot
+    uint64_t handled = 0;            // records since the newest snapshot
   };
   struct Stream {
     MessageStream messages;
@@ -106,9 +106,12 @@ class LaneCore {
   void AddStream(std::string_view name, Lane::PopAll pop_all);
   void Emit(std::string_view key, std::string_view payload);
 
+  bool IsKept() const;
   void Begin(uint64_t first);
+  absl::Status OrderStreams();
   absl::Status GoOn(const LogCommit& committed, LaneSnapshots& snapshots);
-  absl::Status CheckVersion(uint64_t offset) const;
+  bool IsSameVersion() const;
+  bool WasStoppedAt(uint64_t offset, EngineTime now) const;
   absl::Status Restore(const LaneSnapshotPlace& place, LaneSnapshots& snapshots);
   bool ReadNote(std::string_view note);
   std::string Note() const;
@@ -138,6 +141,7 @@ class LaneCore {
   uint64_t origin_ = 0;
   std::optional<LaneSnapshotPlace> snapshot_;
   std::optional<NewSnapshot> new_snapshot_;
+  std::optional<Place> kept_at_;  // the place of the newest snapshot
   std::optional<EngineTime> asked_at_;
 };
 

@@ -5,11 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
 
+#include <absl/container/btree_map.h>
 #include <absl/functional/function_ref.h>
+#include <pleat/batch.h>
 #include <pleat/time.h>
 
 #include "engine/lanes/lane_checkpoint.h"
@@ -22,18 +23,19 @@ class MessageStream {
     std::string key;
     std::string payload;
     EngineTime lent_until = kBeginningOfTime;
-    bool is_confirmed = false;
   };
 
-  explicit MessageStream(std::string_view name) : name_(name) {}
+  explicit MessageStream(std::string_view name)
+      : name_(name), name_hash_(static_cast<uint32_t>(StablePartitionHash(name))) {}
 
   const std::string& name() const { return name_; }
+  uint32_t name_hash() const { return name_hash_; }
   // How many messages were made, and their digest.
   uint64_t made() const { return made_; }
   uint64_t digest() const { return digest_; }
-  // The number of the first message that is not confirmed.
-  uint64_t confirmed() const { return first_; }
-  uint64_t waiting() const { return waiting_; }
+  // The number of the first message that is not confirmed, or is to come.
+  uint64_t confirmed() const { return entries_.empty() ? made_ : entries_.begin()->first; }
+  uint64_t waiting() const { return entries_.size(); }
   uint64_t bytes() const { return bytes_; }
 
   void Add(std::string_view key, std::string payload);
@@ -56,24 +58,24 @@ class MessageStream {
   bool LendAgain(uint64_t number, EngineTime at);
 
  private:
-  // So many messages are looked at for one that can be lent.
+  // So many messages that are not confirmed are looked at for one that can be lent.
   static constexpr size_t kLookedAtMax = 4096;
 
   static uint64_t BytesIn(const Entry& entry) {
     return sizeof(Entry) + entry.key.size() + entry.payload.size();
   }
-  Entry* Find(uint64_t number);
   bool WasConfirmed(uint64_t number) const;
+  void AddConfirmed(uint64_t number);
 
   const std::string name_;
+  const uint32_t name_hash_;
   uint64_t made_ = 0;
   uint64_t digest_ = 0;
   uint64_t decided_ = 0;
-  uint64_t first_ = 0;  // the number of the first entry, which is not confirmed
-  std::deque<Entry> entries_;
-  uint64_t confirmed_above_ = 0;  // of the entries
-  StreamCheckpoint last_;         // of the owner before
-  uint64_t waiting_ = 0;
+  absl::btree_map<uint64_t, Entry> entries_;  // by number; those that are not confirmed
+  // Begin and end of the numbers that are confirmed and lie above the first that is not.
+  absl::btree_map<uint64_t, uint64_t> confirmed_above_;
+  uint64_t confirmed_before_ = 0;  // by the owner before, as far as messages were made again
   uint64_t bytes_ = 0;
 };
 

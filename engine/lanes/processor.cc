@@ -21,6 +21,12 @@ std::string Hexadecimal(uint64_t word) {
   return text;
 }
 
+// Errors of a disk or a broker that the next call may not meet.
+bool MayPass(const absl::Status& error) {
+  return absl::IsResourceExhausted(error) || absl::IsInternal(error) ||
+         absl::IsUnavailable(error) || absl::IsDeadlineExceeded(error);
+}
+
 }  // namespace
 
 std::string FormatMessageId(std::string_view source, const MessageId& id, std::string_view stream) {
@@ -39,10 +45,13 @@ class Processor::Core final : private LogListener {
     LongLockGuard guard(lock_);
     const absl::StatusOr<bool> more = log_.Poll(*this);
     for (auto& [partition, held] : lanes_) {
+      if (held.starts_again) Start(partition, held);
       LaneCore& lane = *held.lane;
-      const bool paused = stopping_ || lane.IsFull();
+      // One that replays ends that first, so that it has all to go on from.
+      const bool is_replaying = lane.phase() == LanePhase::kReplaying;
+      const bool paused = (stopping_ && !is_replaying) || lane.IsFull();
       if (paused != held.is_paused) log_.Pause(partition, held.is_paused = paused);
-      if (!stopping_ && lane.WantsEnd(now)) {
+      if ((!stopping_ || is_replaying) && lane.WantsEnd(now)) {
         lane.AskedForEnd(now);
         log_.AskEnd(partition);
       }
@@ -100,7 +109,10 @@ class Processor::Core final : private LogListener {
  private:
   struct HeldLane {
     std::unique_ptr<LaneCore> lane;
+    std::optional<LogCommit> committed;  // when it was assigned
+    uint64_t first = 0;
     bool is_paused = false;
+    bool starts_again = false;
   };
 
   MessageStream* StreamOf(const MessageId& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
@@ -113,14 +125,23 @@ class Processor::Core final : private LogListener {
     return *found->second.lane;
   }
 
+  // A snapshot that cannot be read for the moment is read in the next round.
+  void Start(int partition, HeldLane& held) {
+    held.lane = std::make_unique<LaneCore>(partition, options_, make_handler_);
+    const std::optional<uint64_t> from =
+        held.lane->Start(held.committed ? &*held.committed : nullptr, held.first, log_.snapshots());
+    held.starts_again = !from && MayPass(held.lane->Status().why);
+    if (from) log_.Read(partition, *from);
+  }
+
   // --- LogListener: inside Run(), which holds the lock
 
   void OnAssigned(int partition, const LogCommit* committed,
                   uint64_t first) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    auto lane = std::make_unique<LaneCore>(partition, options_, make_handler_);
-    const std::optional<uint64_t> from = lane->Start(committed, first, log_.snapshots());
-    lanes_[partition] = {std::move(lane)};
-    if (from) log_.Read(partition, *from);
+    HeldLane& held = lanes_[partition];
+    held = {.first = first};
+    if (committed != nullptr) held.committed = *committed;
+    Start(partition, held);
   }
   void OnRevoked(int partition) override ABSL_NO_THREAD_SAFETY_ANALYSIS { lanes_.erase(partition); }
   void OnRecords(int partition,
@@ -129,12 +150,14 @@ class Processor::Core final : private LogListener {
   }
   void OnPositionLost(int partition, uint64_t first) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
     LaneCore& lost = lane(partition);
+    lanes_[partition].starts_again = false;
     lost.Park(absl::OutOfRangeError(Concat("partition ", partition, ": the records from offset ",
                                            lost.Status().next,
                                            " on are not there; what is left begins at ", first)));
   }
   void OnEnd(int partition) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if (!stopping_) lane(partition).ReachEnd();
+    LaneCore& ended = lane(partition);
+    if (!stopping_ || ended.phase() == LanePhase::kReplaying) ended.ReachEnd();
   }
   void OnCommitted(int partition, CommitOutcome outcome) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (outcome == CommitOutcome::kFenced) return OnRevoked(partition);

@@ -23,6 +23,7 @@ constexpr size_t kPageBytes = size_t{64} << 10;
 // position says, too, unless somebody has moved that; where to read on; and the lane's.
 std::string CheckpointMetadata(const LogCommit& commit) {
   FieldWriter out;
+  out.PutFields(kLaneMetadata);
   out.PutNumber(commit.needed);
   out.PutNumber(commit.offset - commit.needed);
   out.PutFields(commit.metadata);
@@ -35,13 +36,15 @@ std::optional<LogCommit> CommitIn(const StoreCheckpoint& checkpoint) {
                    .offset = checkpoint.position.offset,
                    .needed = checkpoint.position.offset,
                    .metadata = {}};
-  FieldReader in(checkpoint.metadata);
+  std::string_view metadata = checkpoint.metadata;
+  const bool has_lane = metadata.starts_with(kLaneMetadata);
+  if (has_lane) metadata.remove_prefix(kLaneMetadata.size());
+  FieldReader in(metadata);
   const uint64_t needed = in.Number();
   const uint64_t further = in.Number();
-  const bool is_of_lane = in.ok() && needed == commit.needed && further <= UINT64_MAX - needed;
-  if (is_of_lane) {
+  if (has_lane && in.ok() && needed == commit.needed && further <= UINT64_MAX - needed) {
     commit.offset += further;
-    commit.metadata = checkpoint.metadata.substr(checkpoint.metadata.size() - in.at_hand());
+    commit.metadata = metadata.substr(metadata.size() - in.at_hand());
     return commit;
   }
   if (commit.offset == 0) return std::nullopt;
@@ -181,12 +184,14 @@ absl::StatusOr<bool> StoreLog::Core::Poll(LogListener& listener) {
   if (absl::Status refreshed = store_->Refresh(); !refreshed.ok()) return refreshed;
   for (const int partition : std::exchange(to_assign_, {})) Assign(partition, listener);
   bool more = false;
+  absl::Status trouble;
   for (auto& [partition, reading] : readings_) {
     if (!reading.is_reading) continue;
     const absl::StatusOr<bool> handed_over = HandOver(partition, reading, listener);
-    if (!handed_over.ok()) return handed_over;
-    more |= *handed_over;
+    trouble.Update(handed_over.status());
+    more |= handed_over.value_or(false);
   }
+  if (!trouble.ok()) return trouble;
   return more;
 }
 

@@ -106,9 +106,10 @@ class PLEAT_EXPORT Lane {
   EngineTime now() const noexcept;
 
   // What `source`, such as a Folder, emits becomes messages of the stream `name`: their payload is
-  // what `encode(emission)` gives, as a std::string.
-  // REQUIRES: in the handler's constructor; at most kLaneStreamsMax streams, of different names;
-  // nobody else takes the emissions; `encode` depends on the emission alone, and does not throw.
+  // what `encode(emission)` gives, as a std::string. REQUIRES: in the handler's constructor; at
+  // most kLaneStreamsMax - 1 streams, of different names; nobody else takes the emissions;
+  // max_backlog is at least 2,048, so that no emission is dropped or refused; `encode` depends on
+  // the emission alone, and does not throw.
   template <class State, class Encode>
   void Publish(std::string_view name, EmissionSource<State> source, Encode encode) {
     AddStream(name, [source = std::move(source), encode = std::move(encode),
@@ -118,7 +119,7 @@ class PLEAT_EXPORT Lane {
     });
   }
 
-  // Makes a message of the stream `emitted`, which every lane has.
+  // Makes a message of the stream `emitted`, which every lane has. REQUIRES: inside Handle().
   void Emit(std::string_view key, std::string_view payload);
 
  private:
@@ -138,7 +139,9 @@ inline constexpr size_t kLaneStreamsMax = 8;
 // What a program does with records. A handler has one lane; with the lane it comes and goes.
 // REQUIRES: what it does depends on the record and on its collections alone, not on a clock, on
 // chance, or on other lanes; and only the collections keep anything from one record to the next,
-// because snapshots have nothing else. It does not throw.
+// because snapshots have nothing else. Where max_group_bytes or limits.max_bytes are set,
+// HeapBytes() of a state is a function of its content, such as size(): capacity() differs after a
+// restart. It does not throw.
 class Handler {
  public:
   virtual ~Handler() = default;
@@ -152,7 +155,8 @@ using MakeHandler = std::function<std::unique_ptr<Handler>(Lane&)>;
 struct ProcessorOptions {
   // Says which handler this is. Raise it when records come to other messages than before. A new
   // version takes over where the one before was stopped in order, see Stop(); elsewhere the lane is
-  // parked.
+  // parked. It may have more collections and streams. Those that there were keep their names, and
+  // the options that a snapshot needs to be alike (Restore): change these by SetOptions() later.
   uint64_t version = 0;
 
   // How often a lane commits: when there are messages to be decided; and at most ten times as
@@ -206,15 +210,19 @@ class PLEAT_EXPORT Processor {
   // Errors: those of the log; call it again.
   absl::StatusOr<bool> Run(EngineTime now);
 
-  // Ends in order: no more records; snapshots, and a last commit of each lane. Call Run() until
-  // stopped(), and go on to lease and ack; messages that were not acked by then come again.
+  // Ends in order: no more records; a snapshot and a last commit of each lane. Call Run() until
+  // stopped(), and go on to lease and ack. It is not stopped while a message waits for its ack, and
+  // while a snapshot fails, see lanes(): whoever waits no longer ends as by a crash.
   void Stop();
   bool stopped() const;
 
   // Lends up to `max` messages that are decided, for `visibility_timeout`: those of a stream in
-  // their order, and of one key one at a time. A message that is not acked by then is lent again.
+  // their order, and of one key one at a time. A message that is not acked by then is lent again,
+  // without end. Of each stream the first 4,096 that are not acked are looked at.
   std::vector<Message> Lease(size_t max, Duration visibility_timeout, EngineTime now);
-  // The message was delivered. False: it was acked before, or its lane has another owner now.
+  // The message was delivered. False: it was acked before, or its lane has another owner, or has
+  // one anew and still replays. Acks of any order are kept, as far as they have room in a commit:
+  // some hundred gaps between messages that are acked. Behind them a next owner delivers again.
   bool Ack(const MessageId& id);
   // It is to be lent again, after `delay`. Returned as by Ack().
   bool Nack(const MessageId& id, Duration delay, EngineTime now);

@@ -26,6 +26,10 @@
 
 namespace pleat::inline v0_1 {
 
+// The metadata of such a checkpoint begins so. Whoever moves the consumer by hand removes all of
+// it: then a lane begins a new life there.
+inline constexpr std::string_view kLaneMetadata = "PL1";
+
 class PLEAT_EXPORT StoreLog final : public PartitionedLog {
  public:
   // The partitions of the range are assigned at the first Poll(), and stay so. The others of the
@@ -41,7 +45,8 @@ class PLEAT_EXPORT StoreLog final : public PartitionedLog {
   int partitions() const noexcept;
 
   // Some MiB of records at most. Commits are taken here, all those since the last call in one
-  // write. Errors: those of EventStoreReader and of StoreConsumer.
+  // write. Errors: those of EventStoreReader and of StoreConsumer. Where one partition cannot be
+  // read, the others are.
   absl::StatusOr<bool> Poll(LogListener& listener) override;
   void Read(int partition, uint64_t offset) override;
   void Pause(int partition, bool paused) override;

@@ -301,6 +301,168 @@ TEST_F(ProcessorTest, AnotherVersionTakesOverWhereTheOneBeforeWasStoppedInOrder)
   EXPECT_THAT(Texts(43s), ElementsAre("emitted 1 bob: 2"));
 }
 
+// A handler with several streams, in an order of its own, that says which version it is.
+class Versioned final : public Handler {
+ public:
+  Versioned(Lane& lane, std::vector<std::string> names, std::string version)
+      : version_(std::move(version)) {
+    for (const std::string& name : names) {
+      folders_.emplace_back(lane.engine(), name,
+                            FolderOptions{.quiet_period = kShortQuiet, .max_wait = kForever});
+      lane.Publish(name, folders_.back(),
+                   [this](const auto& closed) { return version_ + " " + closed.state.Text(); });
+    }
+  }
+  void Handle(const LogRecord& record, Lane&) override {
+    for (Groups& each : folders_) each.Fold(record.key, record.offset, record.logged);
+  }
+
+ private:
+  const std::string version_;
+  std::vector<Groups> folders_;
+};
+
+MakeHandler Version(std::vector<std::string> names, const std::string& version) {
+  return [=](Lane& lane) { return std::make_unique<Versioned>(lane, names, version); };
+}
+
+TEST_F(ProcessorTest, ANewVersionMayHaveMoreStreamsInAnotherOrder) {
+  Start({.version = 1}, Version({"a", "b"}, "v1"));
+  Append("ann", 0s);
+  Run(20s);
+  Run(21s);
+  EXPECT_THAT(Texts(21s), ElementsAre("a 0 ann: v1 0", "b 0 ann: v1 0"));
+  processor_->Stop();
+  AckAll(60s);
+  Run(60s);
+  Run(61s);
+  ASSERT_TRUE(processor_->stopped());
+
+  Start({.version = 2}, Version({"c", "b", "a"}, "v2"));
+  Append("ann", 70s);
+  Run(90s);
+  Run(91s);
+  EXPECT_EQ(Status().phase, LanePhase::kLive) << Status().why;
+  EXPECT_THAT(Texts(91s), ElementsAre("c 0 ann: v2 1", "b 1 ann: v2 1", "a 1 ann: v2 1"));
+
+  Start({.version = 2}, Version({"c", "b", "a"}, "v2"));
+  Run(92s);
+  EXPECT_EQ(Status().phase, LanePhase::kLive) << "the snapshot is still of version 1";
+  EXPECT_EQ(Lease(92s).size(), 3u);
+
+  Start({.version = 2}, Version({"a"}, "v2"));
+  Run(93s);
+  EXPECT_EQ(Status().phase, LanePhase::kParked);
+  EXPECT_THAT(std::string(Status().why.message()), HasSubstr("2 of them are not named here"));
+}
+
+TEST_F(ProcessorTest, ANewVersionTakesOverAnIdlePartition) {
+  Start({.version = 1});
+  Run(0s);
+  processor_->Stop();
+  Run(1s);
+  Run(2s);
+  ASSERT_TRUE(processor_->stopped());
+  Start({.version = 2});
+  Append("ann", 3s, "!");
+  Run(3s);
+  Run(4s);
+  EXPECT_THAT(Texts(4s), ElementsAre("emitted 0 ann: 0"));
+}
+
+// Time has moved since the snapshot, and that has made a message.
+TEST_F(ProcessorTest, AStopBehindATickTakesASnapshot) {
+  Start({.version = 1, .replay_limit = 1});
+  Append("ann", 0s);
+  Run(0s);
+  Run(12s);
+  Start({.version = 1});
+  Run(13s);
+  AckAll(13s);
+  processor_->Stop();
+  Run(14s);
+  Run(15s);
+  ASSERT_TRUE(processor_->stopped());
+  Start({.version = 2});
+  Run(16s);
+  EXPECT_EQ(Status().phase, LanePhase::kLive) << Status().why;
+}
+
+TEST_F(ProcessorTest, AStopWaitsForItsSnapshot) {
+  Start();
+  Append("ann", 0s);
+  Run(0s);
+  log_.SetSnapshotFate([](int) { return absl::ResourceExhaustedError("the disk is full"); });
+  processor_->Stop();
+  Run(1s);
+  Run(2s);
+  EXPECT_FALSE(processor_->stopped());
+  EXPECT_EQ(Status().why.message(), "the disk is full");
+  log_.SetSnapshotFate(nullptr);
+  Run(3s);
+  Run(4s);
+  EXPECT_TRUE(processor_->stopped());
+}
+
+TEST_F(ProcessorTest, AStopLetsAReplayEnd) {
+  Start();
+  for (int i = 0; i < 5; ++i) Append("ann", 0s);
+  Run(0s);
+  log_.SetPollRecords(1);
+  Start();
+  ASSERT_TRUE(processor_->Run(kT0 + 1s).ok());
+  ASSERT_EQ(Status().phase, LanePhase::kReplaying);
+  processor_->Stop();
+  Run(1s);
+  Run(2s);
+  EXPECT_TRUE(processor_->stopped());
+  EXPECT_EQ(Status().next, 5u);
+}
+
+TEST_F(ProcessorTest, AClockThatIsSetBackDelaysNothing) {
+  Start();
+  Run(0s);
+  Append("ann", -3600s, "!");
+  Run(-3600s);
+  Run(-3599s);
+  EXPECT_THAT(Texts(-3599s), ElementsAre("emitted 0 ann: 0"));
+}
+
+TEST_F(ProcessorTest, AMessageThatNobodyAcksLetsOthersPass) {
+  Start();
+  Append("poison", 0s, "!");
+  Run(0s);
+  Run(1s);
+  constexpr size_t kOthers = 10'000;
+  for (size_t i = 0; i < kOthers; ++i) Append("k" + std::to_string(i), 1s, "!");
+  size_t acked = 0;
+  for (Duration at = 2s; at < 20s; at += 1s) {
+    Run(at);
+    for (const Message& each : Lease(at, 1'000, 1s)) {
+      if (each.key == "poison") continue;
+      EXPECT_TRUE(processor_->Ack(each.id));
+      acked += each.stream == "emitted" ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(acked, kOthers);
+}
+
+TEST_F(ProcessorTest, TooManyOlderRecordsBehindSilenceAreTold) {
+  Start();
+  Append("nobody acks this", 0s, "!");
+  for (int i = 1; i <= 16; ++i) {
+    const Duration at = 100s * i;
+    Append("ann", at);
+    Run(at + 15s);
+    Append("ann", at + 5s);  // older than the silence that has ended the group
+    Run(at + 15s);
+  }
+  EXPECT_THAT(std::string(Status().why.message()), HasSubstr("older records came behind silence"));
+  Start();
+  Run(2000s);
+  EXPECT_EQ(Status().phase, LanePhase::kLive) << Status().why;
+}
+
 TEST_F(ProcessorTest, AStoppedProcessorTakesNoMoreRecords) {
   Start();
   Append("ann", 0s);

@@ -309,6 +309,60 @@ TEST_F(StoreLogTest, ACopyOfTheStoreHasTheSnapshotsOfLanes) {
   for (const LaneStatus& each : processor.lanes()) EXPECT_EQ(each.phase, LanePhase::kLive);
 }
 
+TEST_F(StoreLogTest, ACopyWithOtherPartitionsIsStoppedByLanes) {
+  Append("ann", "", 0s);
+  ASSERT_TRUE(store_->Commit().ok());
+  {
+    Process process(storage_, {.replay_limit = 1});
+    Run(process, 1s);
+    Run(process, 3s);
+  }
+  const auto copied = CopyEventStore(kPath, "copy", {.storage = &storage_, .partitions = 2});
+  EXPECT_EQ(copied.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(copied.status().message()), HasSubstr("or keep lanes: groups"));
+}
+
+// Whatever call fails while the snapshot is read: the next round reads it.
+TEST_F(StoreLogTest, ASnapshotThatCannotBeReadForTheMomentParksNoLane) {
+  Append("ann", "", 0s);
+  ASSERT_TRUE(store_->Commit().ok());
+  {
+    Process process(storage_, {.replay_limit = 1});
+    Run(process, 1s);
+    Run(process, 3s);
+  }
+  int failed = 0;
+  for (uint64_t call = 0; call < 60; ++call) {
+    Process process(storage_, {});
+    storage_.Fail({.call = storage_.calls() + call, .error = EIO, .for_good = true});
+    static_cast<void>(process.processor().Run(kT0 + 4s));
+    storage_.Heal();
+    for (const LaneStatus& each : process.processor().lanes()) failed += each.why.ok() ? 0 : 1;
+    Run(process, 5s);
+    for (const LaneStatus& each : process.processor().lanes()) {
+      EXPECT_EQ(each.phase, LanePhase::kLive) << "call " << call << ": " << each.why;
+    }
+  }
+  EXPECT_GT(failed, 0);
+}
+
+TEST_F(StoreLogTest, AnotherPartitionGoesOnBesideOneThatCannotBeRead) {
+  for (int p = 0; p < kPartitions; ++p) {
+    ASSERT_EQ(store_->Append({.key = "ann", .payload = "!"}, kT0, {.partition = p}).outcome,
+              AppendOutcome::kAppended);
+    ASSERT_TRUE(store_->Commit().ok());
+  }
+  ASSERT_TRUE(store_->Close().ok());
+  const std::string segment = std::string(kPath) + "/segment-1";
+  std::string bytes = storage_.Content(segment);
+  bytes[bytes.find("ann")] ^= 1;  // of partition 0, which comes first
+  storage_.SetContent(segment, bytes);
+  Process process(storage_, {});
+  EXPECT_EQ(process.processor().Run(kT0).status().code(), absl::StatusCode::kDataLoss);
+  for (int i = 0; i < 4; ++i) static_cast<void>(process.processor().Run(kT0 + 1s * i));
+  EXPECT_EQ(process.processor().Lease(10, 1s, kT0 + 4s).size(), 2u);
+}
+
 TEST_F(StoreLogTest, AConsumerThatIsRemovedLeavesNoSnapshots) {
   Append("ann", "", 0s);
   ASSERT_TRUE(store_->Commit().ok());

@@ -37,7 +37,7 @@ struct StoreCopyOptions {
   // How many the copy has, 1 to 4,096. Nothing, or as many as the store: each record stays in its
   // partition, and has its offset; consumers go along as they are. Else each goes to the partition
   // of its key, and offsets begin at 0. Then consumers that have read all stand at the end of the
-  // copy, without their metadata, and others stop it.
+  // copy, without their metadata; others stop it, and so do those with snapshots of lanes.
   std::optional<int> partitions = std::nullopt;
   // No consumer goes along, and none stops it.
   bool ignore_consumers = false;

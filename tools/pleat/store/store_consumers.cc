@@ -9,6 +9,7 @@
 #include <absl/status/statusor.h>
 #include <pleat/event_store_reader.h>
 #include <pleat/json_lines.h>
+#include <pleat/store_log.h>
 
 #include "tools/pleat/clock.h"
 #include "tools/pleat/console.h"
@@ -86,7 +87,8 @@ absl::Status RequireConsumer(const std::string& directory, const std::string& na
   return absl::NotFoundError(std::string(found.message()) + "; did you mean " + nearest + "?");
 }
 
-// Where `options.from` is in each partition, or in the one that is named. The metadata stays.
+// Where `options.from` is in each partition, or in the one that is named. The metadata stays, but for
+// that of a lane, which would go on where it was.
 absl::Status Move(const std::string& directory, const EventStoreReader& store,
                   const StoreOptions& options) {
   if (absl::Status there = RequireConsumer(directory, options.move); !there.ok()) return there;
@@ -108,6 +110,7 @@ absl::Status Move(const std::string& directory, const EventStoreReader& store,
     }
     checkpoints.push_back((*consumer)->checkpoint(p));
     checkpoints.back().position = offset;
+    if (checkpoints.back().metadata.starts_with(kLaneMetadata)) checkpoints.back().metadata.clear();
   }
   return (*consumer)->Commit(checkpoints);
 }
