@@ -3,8 +3,6 @@
 #include <iterator>
 #include <utility>
 
-#include <absl/container/flat_hash_set.h>
-
 #include "engine/base/check.h"
 #include "engine/base/hash.h"
 
@@ -36,9 +34,25 @@ void MessageStream::Add(std::string_view key, std::string payload) {
   digest_ = DigestWith(digest_, key, payload);
   const uint64_t number = made_++;
   if (WasConfirmed(number)) return;
-  const auto [added, is_new] =
-      entries_.emplace(number, Entry{std::string(key), std::move(payload)});
-  bytes_ += BytesIn(added->second);
+  Line& line = lines_[std::string(key)];
+  Entry& entry = entries_[number];
+  entry = {.key = std::string(key), .payload = std::move(payload), .before = line.last};
+  bytes_ += BytesIn(entry);
+  line.last = number;
+  if (entry.before != kNone) {
+    entries_.at(entry.before).behind = number;
+    return;
+  }
+  line.first = number;
+  if (number < decided_) ready_.insert(number);
+}
+
+void MessageStream::SetDecided(uint64_t decided) {
+  for (auto it = entries_.lower_bound(decided_); it != entries_.end() && it->first < decided;
+       ++it) {
+    if (it->second.before == kNone) ready_.insert(it->first);
+  }
+  decided_ = decided;
 }
 
 StreamCheckpoint MessageStream::Checkpoint() const {
@@ -55,15 +69,18 @@ StreamCheckpoint MessageStream::Checkpoint() const {
 }
 
 size_t MessageStream::Lend(size_t max, EngineTime now, EngineTime until, Take take) {
-  absl::flat_hash_set<std::string_view> busy;
+  while (!lent_.empty() && lent_.begin()->first <= now) {
+    ready_.insert(lent_.begin()->second);
+    lent_.erase(lent_.begin());
+  }
   size_t lent = 0;
-  size_t looked_at = 0;
-  for (auto& [number, entry] : entries_) {
-    if (number >= decided_ || lent == max || looked_at++ == kLookedAtMax) break;
-    if (!busy.insert(entry.key).second || entry.lent_until > now) continue;
+  for (; lent < max && !ready_.empty(); ++lent) {
+    const uint64_t number = *ready_.begin();
+    ready_.erase(ready_.begin());
+    Entry& entry = entries_.at(number);
     entry.lent_until = until;
+    lent_.emplace(until, number);
     take(number, entry);
-    ++lent;
   }
   return lent;
 }
@@ -89,9 +106,30 @@ void MessageStream::AddConfirmed(uint64_t number) {
   }
 }
 
+// The one behind it is the first of the line now, if there is one and if this was the first.
+void MessageStream::LeaveLine(uint64_t number, const Entry& entry) {
+  ready_.erase(number);
+  lent_.erase({entry.lent_until, number});
+  const auto line = lines_.find(entry.key);
+  if (entry.behind != kNone) {
+    entries_.at(entry.behind).before = entry.before;
+  } else {
+    line->second.last = entry.before;
+  }
+  if (entry.before != kNone) {
+    entries_.at(entry.before).behind = entry.behind;
+  } else if (entry.behind == kNone) {
+    lines_.erase(line);
+  } else {
+    line->second.first = entry.behind;
+    if (entry.behind < decided_) ready_.insert(entry.behind);
+  }
+}
+
 bool MessageStream::Confirm(uint64_t number) {
   const auto found = entries_.find(number);
-  if (found == entries_.end()) return false;
+  if (found == entries_.end() || number >= decided_) return false;
+  LeaveLine(number, found->second);
   bytes_ -= BytesIn(found->second);
   entries_.erase(found);
   AddConfirmed(number);
@@ -101,7 +139,11 @@ bool MessageStream::Confirm(uint64_t number) {
 bool MessageStream::LendAgain(uint64_t number, EngineTime at) {
   const auto found = entries_.find(number);
   if (found == entries_.end()) return false;
-  found->second.lent_until = at;
+  Entry& entry = found->second;
+  const bool was_lent = lent_.erase({entry.lent_until, number}) + ready_.erase(number) > 0;
+  if (!was_lent) return false;
+  entry.lent_until = at;
+  lent_.emplace(at, number);
   return true;
 }
 

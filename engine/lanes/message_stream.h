@@ -1,14 +1,22 @@
 // A MessageStream has the messages of a lane that came of one collection, or of Lane::Emit(), in
 // their order: made, decided, lent, confirmed. Messages that an earlier owner has confirmed are
 // counted, and not kept.
+//
+// The messages of a key form a line, of which only the first can be lent. It is in `ready_` if it is
+// decided and not lent, and in `lent_` if it is. So lending and confirming take O(log messages),
+// however many wait and whatever their keys are.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <absl/container/btree_map.h>
+#include <absl/container/btree_set.h>
+#include <absl/container/flat_hash_map.h>
 #include <absl/functional/function_ref.h>
 #include <pleat/batch.h>
 #include <pleat/time.h>
@@ -22,6 +30,8 @@ class MessageStream {
   struct Entry {
     std::string key;
     std::string payload;
+    uint64_t before = kNone;  // of its line
+    uint64_t behind = kNone;
     EngineTime lent_until = kBeginningOfTime;
   };
 
@@ -46,7 +56,7 @@ class MessageStream {
 
   // For a commit; and when it was taken: messages before `decided` may be lent.
   StreamCheckpoint Checkpoint() const;
-  void SetDecided(uint64_t decided) { decided_ = decided; }
+  void SetDecided(uint64_t decided);
   bool has_undecided() const { return decided_ < made_; }
 
   // Lends up to `max` messages until then, in their order. A message whose key has one before that
@@ -55,24 +65,34 @@ class MessageStream {
   size_t Lend(size_t max, EngineTime now, EngineTime until, Take take);
   // False: no such message waits.
   bool Confirm(uint64_t number);
+  // False: no such message is lent.
   bool LendAgain(uint64_t number, EngineTime at);
 
  private:
-  // So many messages that are not confirmed are looked at for one that can be lent.
-  static constexpr size_t kLookedAtMax = 4096;
+  static constexpr uint64_t kNone = UINT64_MAX;
+
+  // The messages of a key that are not confirmed.
+  struct Line {
+    uint64_t first = kNone;
+    uint64_t last = kNone;
+  };
 
   static uint64_t BytesIn(const Entry& entry) {
     return sizeof(Entry) + entry.key.size() + entry.payload.size();
   }
   bool WasConfirmed(uint64_t number) const;
   void AddConfirmed(uint64_t number);
+  void LeaveLine(uint64_t number, const Entry& entry);
 
   const std::string name_;
   const uint32_t name_hash_;
   uint64_t made_ = 0;
   uint64_t digest_ = 0;
   uint64_t decided_ = 0;
-  absl::btree_map<uint64_t, Entry> entries_;  // by number; those that are not confirmed
+  std::map<uint64_t, Entry> entries_;  // by number; those that are not confirmed
+  absl::flat_hash_map<std::string, Line> lines_;
+  absl::btree_set<uint64_t> ready_;
+  absl::btree_set<std::pair<EngineTime, uint64_t>> lent_;  // by the time when the lease ends
   // Begin and end of the numbers that are confirmed and lie above the first that is not.
   absl::btree_map<uint64_t, uint64_t> confirmed_above_;
   uint64_t confirmed_before_ = 0;  // by the owner before, as far as messages were made again

@@ -218,7 +218,7 @@ class PLEAT_EXPORT Processor {
 
   // Lends up to `max` messages that are decided, for `visibility_timeout`: those of a stream in
   // their order, and of one key one at a time. A message that is not acked by then is lent again,
-  // without end. Of each stream the first 4,096 that are not acked are looked at.
+  // without end. O(log(messages that wait)) for each.
   std::vector<Message> Lease(size_t max, Duration visibility_timeout, EngineTime now);
   // The message was delivered. False: it was acked before, or its lane has another owner, or has
   // one anew and still replays. Acks of any order are kept, as far as they have room in a commit:
