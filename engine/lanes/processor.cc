@@ -102,6 +102,7 @@ class Processor::Core final : private LogListener {
   std::vector<LaneStatus> lanes() const {
     std::vector<LaneStatus> all;
     LockGuard guard(lock_);
+    all.reserve(lanes_.size());
     for (const auto& [partition, held] : lanes_) all.push_back(held.lane->Status());
     return all;
   }

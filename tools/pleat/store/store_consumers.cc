@@ -78,7 +78,7 @@ std::string ListJson(const std::vector<ConsumerReport>& reports) {
 
 // A name that is mistyped makes no consumer, which would hold back `trim`.
 absl::Status RequireConsumer(const std::string& directory, const std::string& name) {
-  const absl::Status found = StoreConsumer::Look(directory, name).status();
+  absl::Status found = StoreConsumer::Look(directory, name).status();
   if (!absl::IsNotFound(found)) return found;
   const absl::StatusOr<std::vector<std::string>> names = StoreConsumer::Names(directory);
   if (!names.ok()) return names.status();
