@@ -284,7 +284,6 @@ void LaneCore::FinishReplay() {
                " came to ", decided.decided, " messages of the stream ", made.name(),
                ", and now to ", made.made(), made.made() == decided.decided ? " others" : "")));
   }
-  asked_at_.reset();
   phase_ = LanePhase::kLive;
 }
 
@@ -375,6 +374,7 @@ bool LaneCore::HasCommittedAll() const {
   if (phase_ == LanePhase::kReplaying || under_way_ || new_snapshot_ || !IsKept()) return false;
   // Without a commit there is nothing to go on from.
   if (last_.checkpoint.streams.size() != streams_.size()) return false;
+  if (last_.checkpoint.snapshot != snapshot_) return false;
   if (last_.offset != place_.next || last_.checkpoint.now != place_.now) return false;
   for (size_t i = 0; i < streams_.size(); ++i) {
     if (streams_[i].messages.Checkpoint() != last_.checkpoint.streams[i]) return false;

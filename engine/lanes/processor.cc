@@ -49,7 +49,8 @@ class Processor::Core final : private LogListener {
       LaneCore& lane = *held.lane;
       // One that replays ends that first, so that it has all to go on from.
       const bool is_replaying = lane.phase() == LanePhase::kReplaying;
-      const bool paused = (stopping_ && !is_replaying) || lane.IsFull();
+      const bool is_parked = lane.phase() == LanePhase::kParked && !held.starts_again;
+      const bool paused = (stopping_ && !is_replaying) || is_parked || lane.IsFull();
       if (paused != held.is_paused) log_.Pause(partition, held.is_paused = paused);
       if ((!stopping_ || is_replaying) && lane.WantsEnd(now)) {
         lane.AskedForEnd(now);

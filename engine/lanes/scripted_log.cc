@@ -92,7 +92,9 @@ class ScriptedMember final : public PartitionedLog, private LaneSnapshots {
   void TellRevoked(int partition) { news_.push_back({partition, News::kRevoked}); }
   void Repeat(int partition, uint64_t offset) {
     const auto found = reading_.find(partition);
-    if (found != reading_.end()) found->second.next = std::min(found->second.next, offset);
+    if (found == reading_.end()) return;
+    found->second.next =
+        std::min(found->second.next, std::max(offset, log_.partition(partition).first));
   }
 
   absl::StatusOr<bool> Poll(LogListener& listener) override {

@@ -18,6 +18,7 @@ namespace pleat::inline v0_1 {
 namespace {
 
 constexpr size_t kPageBytes = size_t{64} << 10;
+constexpr int kPagesAPoll = 64;
 
 // The metadata of a checkpoint: where the lane's records begin to be needed, as the checkpoint's own
 // position says, too, unless somebody has moved that; where to read on; and the lane's.
@@ -104,6 +105,8 @@ class StoreLog::Core {
   const std::unique_ptr<LaneFiles> files_;
   std::vector<int> to_assign_;
   std::map<int, Reading> readings_;
+  int last_read_ = -1;  // a partition
+  int pages_left_ = 0;  // of the call
   std::vector<LogCommit> commits_;
   StorePage page_;
   std::vector<LogRecord> records_;
@@ -153,10 +156,11 @@ absl::StatusOr<bool> StoreLog::Core::HandOver(int partition, Reading& reading,
                                               LogListener& listener) {
   const uint64_t durable = store_->Durable(partition);
   if (std::exchange(reading.asks, false)) reading.asked_end = durable;
-  bool more = false;
   // What stands at the end is read once, so that a position of another store is found out.
   const bool has_records = reading.from.offset < durable || reading.from.mark != 0;
-  if (!reading.is_paused && has_records) {
+  if (!reading.is_paused && has_records && pages_left_ > 0) {
+    --pages_left_;
+    last_read_ = partition;
     const absl::StatusOr<ReadOutcome> read =
         store_->Read(partition, reading.from, kPageBytes, page_);
     if (!read.ok()) return read.status();
@@ -170,22 +174,28 @@ absl::StatusOr<bool> StoreLog::Core::HandOver(int partition, Reading& reading,
       }
       listener.OnRecords(partition, records_);
     }
-    more = reading.from.offset < durable;
   }
   if (reading.asked_end && *reading.asked_end <= reading.from.offset) {
     reading.asked_end.reset();
     listener.OnEnd(partition);
   }
-  return more;
+  return !reading.is_paused && reading.is_reading && reading.from.offset < durable;
 }
 
 absl::StatusOr<bool> StoreLog::Core::Poll(LogListener& listener) {
   if (absl::Status taken = TakeCommits(listener); !taken.ok()) return taken;
   if (absl::Status refreshed = store_->Refresh(); !refreshed.ok()) return refreshed;
   for (const int partition : std::exchange(to_assign_, {})) Assign(partition, listener);
+  // From the partition on behind the last one that was read, so that each has its turn.
+  std::vector<int> turns;
+  const auto begin = readings_.upper_bound(last_read_);
+  for (auto it = begin; it != readings_.end(); ++it) turns.push_back(it->first);
+  for (auto it = readings_.begin(); it != begin; ++it) turns.push_back(it->first);
+  pages_left_ = kPagesAPoll;
   bool more = false;
   absl::Status trouble;
-  for (auto& [partition, reading] : readings_) {
+  for (const int partition : turns) {
+    Reading& reading = at(partition);
     if (!reading.is_reading) continue;
     const absl::StatusOr<bool> handed_over = HandOver(partition, reading, listener);
     trouble.Update(handed_over.status());

@@ -172,7 +172,8 @@ struct ProcessorOptions {
   // Range: 1 or more.
   uint64_t replay_limit = 1'000'000;
 
-  // A lane reads no more while so many bytes of messages wait. Range: 1 or more.
+  // A lane reads no more while so many bytes of messages wait; those of the records that were just
+  // handed over come on top. Range: 1 or more.
   size_t messages_bytes_max = size_t{64} << 20;
 
   // For tests; a program leaves it out, and each life is drawn from the operating system.

@@ -363,6 +363,25 @@ TEST_F(StoreLogTest, AnotherPartitionGoesOnBesideOneThatCannotBeRead) {
   EXPECT_EQ(process.processor().Lease(10, 1s, kT0 + 4s).size(), 2u);
 }
 
+// More than are read in one call.
+TEST_F(StoreLogTest, EachOfManyPartitionsHasItsTurn) {
+  FaultyStorage storage;
+  const auto many = *EventStore::Open(
+      kPath, {.storage = &storage, .partitions = 200, .durability = StoreDurability::kGroup});
+  for (int p = 0; p < 200; ++p) {
+    ASSERT_EQ(many->Append({.key = "ann", .payload = "!"}, kT0, {.partition = p}).outcome,
+              AppendOutcome::kAppended);
+  }
+  ASSERT_TRUE(many->Commit().ok());
+  Process process(storage, {});
+  int rounds = 0;
+  while (*process.processor().Run(kT0)) ++rounds;
+  EXPECT_GT(rounds, 1);
+  ASSERT_TRUE(process.processor().Run(kT0 + 1s).ok());
+  ASSERT_TRUE(process.processor().Run(kT0 + 2s).ok());
+  EXPECT_EQ(process.processor().Lease(1'000, 1s, kT0 + 2s).size(), 200u);
+}
+
 TEST_F(StoreLogTest, AConsumerThatIsRemovedLeavesNoSnapshots) {
   Append("ann", "", 0s);
   ASSERT_TRUE(store_->Commit().ok());
