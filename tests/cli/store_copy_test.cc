@@ -133,7 +133,8 @@ TEST_F(StoreCopyCommand, TellsWhatBecomesOfConsumers) {
   const std::string other = scratch_ / "other";
   const Finished refused = Run("copy " + store_ + " " + other + " --partitions 9");
   EXPECT_EQ(refused.code, 1);
-  EXPECT_THAT(refused.err, HasSubstr("has consumers that have not read all of it, or keep lanes: mail"));
+  EXPECT_THAT(refused.err,
+              HasSubstr("has consumers that have not read all of it, or keep lanes: mail"));
   EXPECT_THAT(refused.err, HasSubstr("--ignore-consumers"));
   EXPECT_FALSE(std::filesystem::exists(other));
   const Finished without =

@@ -228,7 +228,7 @@ TEST(ProcessorProperty, NothingIsLostAndNothingSaysTwoThings) {
             << totals.snapshots << " snapshots\n";
   if (!all) return;
   EXPECT_GT(totals.repeats, 1'000u);
-  EXPECT_GT(totals.snapshots, 1'000u);
+  EXPECT_GT(totals.snapshots, 100u);
 }
 
 }  // namespace

@@ -302,7 +302,8 @@ TEST_F(StoreCopyConsumers, ThatHaveNotReadAllStopOneOfOtherPartitions) {
   Commit("bills", 0);
   const absl::Status refused = Refused({.partitions = 3});
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("have not read all of it, or keep lanes: bills, mail."));
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("have not read all of it, or keep lanes: bills, mail."));
   EXPECT_TRUE(absl::IsNotFound(EventStoreReader::Open(to_).status()));
   const StoreCopyReport report = Copy({.partitions = 3, .ignore_consumers = true});
   EXPECT_THAT(report.consumers, IsEmpty());
