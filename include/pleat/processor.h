@@ -93,8 +93,8 @@ struct Message {
   std::string payload;
 };
 
-// What a handler has to do with: one partition of the log. Only valid for it.
-// Thread safety: the calls of the handler.
+// A lane as its handler sees it.
+// Thread safety: to be called inside the handler's constructor and Handle().
 class PLEAT_EXPORT Lane {
  public:
   Lane(const Lane&) = delete;

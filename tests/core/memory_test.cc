@@ -278,7 +278,9 @@ TEST_F(BoundedMemory, ReturnsAfterASpikeOfTenTimesTheKeys) {
     EXPECT_GT(ResidentBytes(), 4 * level);
     for (Duration after = 16s; after < end; after += 9s) fold(0, kBusy, after);
     EXPECT_EQ(folder_->sizes().open_groups, kBusy);
-    EXPECT_LT(ResidentBytes(), level + level / 2 + kSlack) << counted() << " counted";
+    // Memory comes from the system 2 MiB at a time, and whether the last of them is given back differs
+    // from run to run.
+    EXPECT_LT(ResidentBytes(), level + level / 2 + kSlack + 2 * kMiB) << counted() << " counted";
   }
 }
 
