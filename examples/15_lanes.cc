@@ -53,7 +53,7 @@ struct Basket {
   }
 };
 
-// One for each partition. What it does depends on the records alone.
+// One for each partition. A handler depends on the records alone.
 class Baskets final : public pleat::Handler {
  public:
   explicit Baskets(pleat::Lane& lane)

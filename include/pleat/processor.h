@@ -136,8 +136,8 @@ class PLEAT_EXPORT Lane {
 // So that a commit has room for all of them.
 inline constexpr size_t kLaneStreamsMax = 8;
 
-// What a program does with records. A handler has one lane; with the lane it comes and goes.
-// REQUIRES: what it does depends on the record and on its collections alone, not on a clock, on
+// Handles the records of one lane; it comes and goes with the lane.
+// REQUIRES: a handler depends on the record and on its collections alone, not on a clock, on
 // chance, or on other lanes; and only the collections keep anything from one record to the next,
 // because snapshots have nothing else. Where max_group_bytes or limits.max_bytes are set,
 // HeapBytes() of a state is a function of its content, such as size(): capacity() differs after a
