@@ -36,9 +36,7 @@ class LaneCore {
   LaneCore(const LaneCore&) = delete;
   LaneCore& operator=(const LaneCore&) = delete;
 
-  int partition() const { return partition_; }
   LanePhase phase() const { return phase_; }
-  uint64_t life() const { return life_; }
   LaneStatus Status() const;
 
   // --- The log

@@ -58,13 +58,11 @@
 #include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
-#include <pleat/batch.h>
 #include <pleat/detail/export.h>
 #include <pleat/emission_source.h>
 #include <pleat/engine.h>
 #include <pleat/time.h>
 #include <pleat/untyped/partitioned_log.h>
-#include <pleat/untyped/storage.h>
 
 namespace pleat::inline v0_1 {
 
