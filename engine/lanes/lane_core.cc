@@ -15,9 +15,11 @@ namespace {
 
 constexpr int kSeldom = 10;  // times commit_every, when there is nothing to be decided
 
-std::unique_ptr<Engine> OpenEngine() {
-  // What a lane takes has to be a function of its records: so there is no limit by time.
-  auto engine = Engine::Open({.partitions = 1, .future_limit = kForever});
+std::unique_ptr<Engine> OpenEngine(EngineOptions options) {
+  options.partitions = 1;
+  // The time between two records of a log has no limit.
+  if (options.axis == Axis::kArrival) options.future_limit = kForever;
+  auto engine = Engine::Open(options);
   PLEAT_CHECK(engine.ok());
   return *std::move(engine);
 }
@@ -25,7 +27,7 @@ std::unique_ptr<Engine> OpenEngine() {
 }  // namespace
 
 LaneCore::LaneCore(int partition, const ProcessorOptions& options, const MakeHandler& make_handler)
-    : partition_(partition), options_(options), engine_(OpenEngine()) {
+    : partition_(partition), options_(options), engine_(OpenEngine(options.engine)) {
   AddStream("emitted", nullptr);
   handler_ = make_handler(lane_);
   PLEAT_CHECK(handler_ != nullptr);
@@ -36,7 +38,7 @@ LaneCore::LaneCore(int partition, const ProcessorOptions& options, const MakeHan
 Engine& Lane::engine() noexcept { return *core_.engine_; }
 int Lane::partition() const noexcept { return core_.partition_; }
 EngineTime Lane::now() const noexcept { return core_.place_.now; }
-void Lane::AddStream(std::string_view name, PopAll pop_all) {
+void Lane::Publish(std::string_view name, PopAll pop_all) {
   core_.AddStream(name, std::move(pop_all));
 }
 void Lane::Emit(std::string_view key, std::string_view payload) { core_.Emit(key, payload); }
@@ -220,38 +222,53 @@ void LaneCore::PopAll() {
   }
 }
 
-void LaneCore::MoveTo(EngineTime now) {
-  place_.now = std::max(place_.now, now);
+void LaneCore::MoveEngine(EngineTime now) {
   // Emissions are taken a few at a time, so that no limit on those that wait is met.
   constexpr size_t kBudget = 1024;
-  while (!engine_->Advance(place_.now, kBudget)) PopAll();
+  while (!engine_->Advance(now, kBudget)) PopAll();
   PopAll();
+}
+
+// Time moves without a record.
+void LaneCore::Tick(EngineTime now) {
+  place_.now = std::max(place_.now, now);
+  if (!is_on_event_time()) return MoveEngine(place_.now);
+  const EngineTime silent_until = SaturatingSub(place_.now, options_.idle);
+  if (silent_until <= engine_->now()) return;
+  handler_->TakeUntil(silent_until, lane_);
+  MoveEngine(silent_until);
 }
 
 // While replaying: those that came before the record at `offset`.
 void LaneCore::PassTicks(uint64_t offset) {
   for (; passed_ticks_ < ticks_.size() && ticks_[passed_ticks_].offset <= offset; ++passed_ticks_) {
-    MoveTo(ticks_[passed_ticks_].time);
+    Tick(ticks_[passed_ticks_].time);
   }
+}
+
+// Whether the record that was just handled might have come to other messages without the tick
+// before it: the record has not moved time past the tick by itself.
+bool LaneCore::HasUndercut(EngineTime tick, EngineTime logged) const {
+  return is_on_event_time() ? engine_->now() <= SaturatingSub(tick, options_.idle) : logged < tick;
 }
 
 void LaneCore::TakeOne(const LogRecord& record) {
   if (phase_ == LanePhase::kReplaying) PassTicks(record.offset);
-  // An older record than the tick before it: without the tick it would have come in time.
-  if (phase_ == LanePhase::kLive && place_.tick && record.logged < *place_.tick) {
+  const std::optional<EngineTime> tick = std::exchange(place_.tick, std::nullopt);
+  place_.now = std::max(place_.now, record.logged);
+  if (!is_on_event_time()) MoveEngine(place_.now);
+  LogRecord handled = record;
+  handled.logged = place_.now;
+  handler_->Handle(handled, lane_);
+  is_on_event_time() ? MoveEngine(engine_->now()) : PopAll();
+  if (phase_ == LanePhase::kLive && tick && HasUndercut(*tick, record.logged)) {
     if (ticks_.size() == kLaneTicksMax) {
       return Park(absl::ResourceExhaustedError(
           Concat("partition ", partition_, ": more than ", kLaneTicksMax,
                  " records came behind silence and were older, and no snapshot counts since")));
     }
-    ticks_.push_back({.offset = place_.next, .time = *place_.tick});
+    ticks_.push_back({.offset = place_.next, .time = *tick});
   }
-  place_.tick.reset();
-  MoveTo(record.logged);
-  LogRecord handled = record;
-  handled.logged = place_.now;
-  handler_->Handle(handled, lane_);
-  PopAll();
   place_.next = record.offset + 1;
   ++place_.handled;
 }
@@ -272,7 +289,7 @@ void LaneCore::FinishReplay() {
   place_.next = std::max(place_.next, last_.offset);
   const LaneCheckpoint& last = last_.checkpoint;
   if (last.now > place_.now) {
-    MoveTo(last.now);
+    Tick(last.now);
     place_.tick = last.now;
   }
   for (size_t i = 0; i < last.streams.size(); ++i) {
@@ -291,17 +308,27 @@ bool LaneCore::WantsEnd(EngineTime now) const {
   if (asked_at_) return false;
   if (phase_ == LanePhase::kReplaying) return true;
   if (phase_ != LanePhase::kLive || ticks_.size() == kLaneTicksMax) return false;
-  const std::optional<EngineTime> deadline = engine_->NextDeadline();
-  return deadline && *deadline <= SaturatingAdd(now, -options_.margin);
+  std::optional<EngineTime> due = engine_->NextDeadline();
+  if (is_on_event_time()) {
+    if (const auto waiting = handler_->NextWaiting())
+      due = std::min(due.value_or(kNever), *waiting);
+    if (!due) return false;
+    // Silence begins with the last record, and goes on behind a tick.
+    due = SaturatingAdd(place_.tick ? *due : std::max(*due, place_.now), options_.idle);
+  }
+  return due && *due <= SaturatingSub(now, options_.margin);
 }
 
 void LaneCore::ReachEnd() {
   if (!asked_at_) return;
-  const EngineTime now = SaturatingAdd(*asked_at_, -options_.margin);
+  const EngineTime now = SaturatingSub(*asked_at_, options_.margin);
   asked_at_.reset();
   if (phase_ == LanePhase::kReplaying) return FinishReplay();
   if (phase_ != LanePhase::kLive || now <= place_.now || ticks_.size() == kLaneTicksMax) return;
-  MoveTo(now);
+  // A record that came meanwhile has ended the silence.
+  const bool is_silent = place_.tick || SaturatingSub(now, options_.idle) >= place_.now;
+  if (is_on_event_time() && !is_silent) return;
+  Tick(now);
   place_.tick = now;
 }
 

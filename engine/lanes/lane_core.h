@@ -114,8 +114,11 @@ class LaneCore {
   bool ReadNote(std::string_view note);
   std::string Note() const;
   void FinishReplay();
+  bool is_on_event_time() const { return options_.engine.axis == Axis::kEvent; }
   void PassTicks(uint64_t offset);
-  void MoveTo(EngineTime now);
+  void Tick(EngineTime now);
+  void MoveEngine(EngineTime now);
+  bool HasUndercut(EngineTime tick, EngineTime logged) const;
   void TakeOne(const LogRecord& record);
   void PopAll();
   Commit MakeCommit();

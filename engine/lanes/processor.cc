@@ -38,6 +38,7 @@ class Processor::Core final : private LogListener {
   Core(PartitionedLog& log, MakeHandler make_handler, const ProcessorOptions& options)
       : log_(log), make_handler_(std::move(make_handler)), options_(options) {
     PLEAT_CHECK(options_.commit_every > Duration{0} && options_.margin >= Duration{0});
+    PLEAT_CHECK(options_.idle > Duration{0});
     PLEAT_CHECK(options_.replay_limit > 0 && options_.messages_bytes_max > 0);
   }
 

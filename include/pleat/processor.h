@@ -43,6 +43,10 @@
 // is moved to it before each record. In silence a deadline passes only when the log says, later
 // than the deadline, that nothing more has come: so groups close without a further record, and
 // never close because the log could not be reached.
+//
+// On event time (ProcessorOptions::engine) the stamps that the handler gives to its collections
+// move the engine's time. When the log has been silent for ProcessorOptions::idle, and says so, the
+// engine's time follows log time, `idle` behind it.
 #pragma once
 
 #include <cstddef>
@@ -98,35 +102,37 @@ class PLEAT_EXPORT Lane {
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
-  // One partition, on arrival time. Open collections in the handler's constructor.
+  // One partition. Open collections in the handler's constructor.
   Engine& engine() noexcept;
   int partition() const noexcept;
-  EngineTime now() const noexcept;
+  EngineTime now() const noexcept;  // log time
 
   // What `source`, such as a Folder, emits becomes messages of the stream `name`: their payload is
   // what `encode(emission)` gives, as a std::string. REQUIRES: in the handler's constructor; at
   // most kLaneStreamsMax - 1 streams, of different names; nobody else takes the emissions;
-  // max_backlog is at least 2,048, so that no emission is dropped or refused; `encode` depends on
-  // the emission alone, and does not throw.
+  // max_backlog is at least 2,048, and on event time without a bound, so that no emission is
+  // dropped or refused; `encode` depends on the emission alone, and does not throw.
   template <class State, class Encode>
   void Publish(std::string_view name, EmissionSource<State> source, Encode encode) {
-    AddStream(name, [source = std::move(source), encode = std::move(encode),
-                     popped = std::make_shared<EmissionBuffer<State>>()](AddMessage add) mutable {
+    Publish(name, [source = std::move(source), encode = std::move(encode),
+                   popped = std::make_shared<EmissionBuffer<State>>()](AddMessage add) mutable {
       for (const EmissionView<State>& each : source.Pop(SIZE_MAX, *popped))
         add(each.key, encode(each));
     });
   }
+
+  // The same for a collection that has another way to pop, such as a JsonFolder (json.h):
+  // `pop_all(add)` pops all that there is, and calls `add(key, payload)` for each.
+  using AddMessage = absl::FunctionRef<void(std::string_view key, std::string payload)>;
+  using PopAll = std::function<void(AddMessage)>;
+  void Publish(std::string_view name, PopAll pop_all);
 
   // Makes a message of the stream `emitted`, which every lane has. REQUIRES: inside Handle().
   void Emit(std::string_view key, std::string_view payload);
 
  private:
   friend class LaneCore;
-  using AddMessage = absl::FunctionRef<void(std::string_view key, std::string payload)>;
-  using PopAll = std::function<void(AddMessage)>;
-
   explicit Lane(LaneCore& core) : core_(core) {}
-  void AddStream(std::string_view name, PopAll pop_all);
 
   LaneCore& core_;
 };
@@ -146,6 +152,13 @@ class Handler {
 
   // `record.logged` is the lane's time.
   virtual void Handle(const LogRecord& record, Lane& lane) = 0;
+
+  // For a handler on event time in whose intake (intake.h, json_intake.h) events wait for their
+  // turn. NextWaiting(): the smallest stamp of one that waits, as that of the intake.
+  // TakeUntil(): nothing older than `now` is waited for any more: to be handed to Advance() of the
+  // intake. The lane moves the engine's time there afterwards.
+  virtual std::optional<EngineTime> NextWaiting() const { return std::nullopt; }
+  virtual void TakeUntil(EngineTime /*now*/, Lane& /*lane*/) {}
 };
 
 using MakeHandler = std::function<std::unique_ptr<Handler>(Lane&)>;
@@ -156,6 +169,15 @@ struct ProcessorOptions {
   // parked. It may have more collections and streams. Those that there were keep their names, and
   // the options that a snapshot needs to be alike (Restore): change these by SetOptions() later.
   uint64_t version = 0;
+
+  // Of the engine of each lane: its axis, its watermark delay and, on event time, its future limit;
+  // EngineOptionsFor() has these for lines of JSON. The number of partitions is 1 in any case.
+  EngineOptions engine;
+
+  // On event time: for how long the log is silent until the lane takes it that events are older
+  // than that no more. Longer than whoever appends may hold records back; another one is another
+  // version. kForever: groups close by later events only. Range: above zero.
+  Duration idle = std::chrono::seconds(30);
 
   // How often a lane commits: when there are messages to be decided; and at most ten times as
   // seldom when there are none. Range: above zero.

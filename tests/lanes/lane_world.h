@@ -1,5 +1,6 @@
 // A world for tests of lanes: a scripted log, members that come and go, a clock, and the receiver of
-// all messages. The handler makes groups of two kinds and a message of some records.
+// all messages. The handlers make groups of two kinds and a message of some records, by log time or
+// by event time.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 
 #include <gtest/gtest.h>
 #include <pleat/folder.h>
+#include <pleat/intake.h>
 #include <pleat/processor.h>
 #include <pleat/scripted_log.h>
 
@@ -69,6 +71,44 @@ inline std::unique_ptr<Handler> MakeGroupingHandler(Lane& lane) {
   return std::make_unique<GroupingHandler>(lane);
 }
 
+// How far out of order the stamps of records may be.
+inline constexpr Duration kReorder = std::chrono::seconds(3);
+
+// Groups by the stamps of records.
+class EventTimeHandler final : public Handler {
+ public:
+  explicit EventTimeHandler(Lane& lane)
+      : short_(lane.engine(), "short", {.quiet_period = kShortQuiet, .max_wait = kForever}),
+        long_(lane.engine(), "long", {.quiet_period = kLongQuiet, .max_wait = kLongWait}),
+        intake_(lane.engine(), {.reorder = kReorder}) {
+    const auto text = [](const auto& emission) { return emission.state.Text(); };
+    lane.Publish("short", short_, text);
+    lane.Publish("long", long_, text);
+    intake_.Feed(short_);
+    intake_.Feed(long_);
+  }
+
+  void Handle(const LogRecord& record, Lane& lane) override {
+    intake_.Push(record.key, record.offset, record.stamp);
+    if (record.payload == "!") lane.Emit(record.key, std::to_string(record.offset));
+  }
+  std::optional<EngineTime> NextWaiting() const override { return intake_.next_waiting(); }
+  void TakeUntil(EngineTime now, Lane&) override { intake_.Advance(now); }
+
+ private:
+  Groups short_;
+  Groups long_;
+  Intake<uint64_t> intake_;
+};
+
+inline std::unique_ptr<Handler> MakeEventTimeHandler(Lane& lane) {
+  return std::make_unique<EventTimeHandler>(lane);
+}
+
+inline MakeHandler HandlerFor(const ProcessorOptions& options) {
+  return options.engine.axis == Axis::kEvent ? MakeEventTimeHandler : MakeGroupingHandler;
+}
+
 // What became of the messages. Second deliveries have to say the same.
 class Receiver {
  public:
@@ -96,7 +136,7 @@ class Receiver {
 class Member {
  public:
   Member(ScriptedLog& log, const ProcessorOptions& options)
-      : log_(log.Join()), processor_(*log_, MakeGroupingHandler, options) {}
+      : log_(log.Join()), processor_(*log_, HandlerFor(options), options) {}
 
   PartitionedLog& log() { return *log_; }
   Processor& processor() { return processor_; }

@@ -9,8 +9,10 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
+#include <pleat/engine.h>
 #include <pleat/untyped/partitioned_log.h>
 
 #include "tests/lanes/lane_world.h"
@@ -55,12 +57,14 @@ class PlainGroups {
 
 class PlainLanes {
  public:
+  explicit PlainLanes(Axis axis) : axis_(axis) {}  // of the handler
+
   void Take(int partition, const LogRecord& record) {
     Lane& lane = lanes_[partition];
     lane.now = std::max(lane.now, record.logged);
     const std::string key(record.key);
-    lane.short_groups.Take(key, record.offset, lane.now);
-    lane.long_groups.Take(key, record.offset, lane.now);
+    const EngineTime at = axis_ == Axis::kEvent ? record.stamp : lane.now;
+    lane.events.push_back({key, record.offset, at});
     if (record.payload == "!") lane.emitted.insert(key + ": " + std::to_string(record.offset));
   }
 
@@ -71,14 +75,25 @@ class PlainLanes {
   // The receiver has these, and their numbers have no gap. Ends all groups.
   void ExpectAllIn(const Receiver& receiver, int partition, Same same = Same::kGroups) {
     Lane& lane = lanes_[partition];
+    std::ranges::stable_sort(lane.events, {}, &Event::at);
+    for (const Event& each : lane.events) {
+      lane.short_groups.Take(each.key, each.offset, each.at);
+      lane.long_groups.Take(each.key, each.offset, each.at);
+    }
     ExpectAllIn(receiver, partition, "emitted", lane.emitted, same);
     ExpectAllIn(receiver, partition, "short", lane.short_groups.CloseAll(), same);
     ExpectAllIn(receiver, partition, "long", lane.long_groups.CloseAll(), same);
   }
 
  private:
+  struct Event {
+    std::string key;
+    uint64_t offset;
+    EngineTime at;
+  };
   struct Lane {
     EngineTime now = kBeginningOfTime;
+    std::vector<Event> events;
     PlainGroups short_groups{kShortQuiet, kForever};
     PlainGroups long_groups{kLongQuiet, kLongWait};
     std::multiset<std::string> emitted;
@@ -114,6 +129,7 @@ class PlainLanes {
     return records;
   }
 
+  const Axis axis_;
   std::map<int, Lane> lanes_;
 };
 

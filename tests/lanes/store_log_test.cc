@@ -209,7 +209,7 @@ class Episode {
   std::unique_ptr<Process> process_;
   std::map<int, std::map<uint64_t, Appended>> appended_;  // and not durable for certain
   bool is_late_ = false;  // a record was durable later than the margin allows
-  PlainLanes plain_;
+  PlainLanes plain_{Axis::kArrival};
   Receiver receiver_;
 };
 
