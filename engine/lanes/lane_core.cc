@@ -47,7 +47,7 @@ void LaneCore::AddStream(std::string_view name, Lane::PopAll pop_all) {
   PLEAT_CHECK(handler_ == nullptr && streams_.size() < kLaneStreamsMax);
   PLEAT_CHECK(std::ranges::none_of(
       streams_, [name](const Stream& each) { return each.messages.name() == name; }));
-  streams_.push_back({MessageStream(name), std::move(pop_all)});
+  streams_.emplace_back(name, std::move(pop_all));
 }
 
 void LaneCore::Emit(std::string_view key, std::string_view payload) {
@@ -438,12 +438,13 @@ std::optional<uint64_t> LaneCore::snapshot_committed() const {
 
 // --- Messages
 
-size_t LaneCore::Lend(size_t max, EngineTime now, EngineTime until, std::vector<Message>& out) {
+size_t LaneCore::Lend(size_t max, EngineTime now, EngineTime until, LeaseKeys keys,
+                      std::vector<Message>& out) {
   if (phase_ != LanePhase::kLive) return 0;
   size_t lent = 0;
   for (size_t i = 0; i < streams_.size() && lent < max; ++i) {
     MessageStream& stream = streams_[i].messages;
-    lent += stream.Lend(max - lent, now, until,
+    lent += stream.Lend(max - lent, now, until, keys,
                         [&](uint64_t number, const MessageStream::Entry& entry) {
                           out.push_back({.id = {.partition = partition_,
                                                 .stream = static_cast<uint32_t>(i),

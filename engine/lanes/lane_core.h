@@ -13,11 +13,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <absl/status/status.h>
@@ -71,7 +73,8 @@ class LaneCore {
 
   // --- Messages
 
-  size_t Lend(size_t max, EngineTime now, EngineTime until, std::vector<Message>& out);
+  size_t Lend(size_t max, EngineTime now, EngineTime until, LeaseKeys keys,
+              std::vector<Message>& out);
   MessageStream* StreamOf(const MessageId& id);
 
  private:
@@ -85,6 +88,8 @@ class LaneCore {
     uint64_t handled = 0;            // records since the newest snapshot
   };
   struct Stream {
+    Stream(std::string_view name, Lane::PopAll pop) : messages(name), pop_all(std::move(pop)) {}
+
     MessageStream messages;
     Lane::PopAll pop_all;
   };
@@ -128,7 +133,7 @@ class LaneCore {
   const ProcessorOptions& options_;
   const std::unique_ptr<Engine> engine_;
   Lane lane_{*this};
-  std::vector<Stream> streams_;
+  std::deque<Stream> streams_;
   std::unique_ptr<Handler> handler_;
   LanePhase phase_ = LanePhase::kReplaying;
   absl::Status why_;

@@ -1,5 +1,6 @@
 #include "engine/lanes/message_stream.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -32,25 +33,31 @@ bool MessageStream::WasConfirmed(uint64_t number) const {
 
 void MessageStream::Add(std::string_view key, std::string payload) {
   digest_ = DigestWith(digest_, key, payload);
-  const uint64_t number = made_++;
-  if (WasConfirmed(number)) return;
-  Line& line = lines_[std::string(key)];
-  Entry& entry = entries_[number];
-  entry = {.key = std::string(key), .payload = std::move(payload), .before = line.last};
-  bytes_ += BytesIn(entry);
-  line.last = number;
-  if (entry.before != kNone) {
-    entries_.at(entry.before).behind = number;
+  const uint64_t number = made_;
+  if (WasConfirmed(number)) {
+    if (!entries_.empty()) entries_.push_back(nullptr);
+    ++made_;
     return;
   }
-  line.first = number;
-  if (number < decided_) ready_.insert(number);
+  const auto last = last_of_keys_.find(key);
+  const uint64_t before = last == last_of_keys_.end() ? kNone : *last;
+  if (before != kNone) {
+    at(before).behind = number;
+    last_of_keys_.erase(last);
+  }
+  entries_.push_back(std::make_unique<Entry>(
+      Entry{.key = std::string(key), .payload = std::move(payload), .before = before}));
+  ++made_;
+  ++waiting_;
+  bytes_ += BytesIn(*entries_.back());
+  last_of_keys_.insert(number);
+  if (before == kNone && number < decided_) ready_.insert(number);
 }
 
 void MessageStream::SetDecided(uint64_t decided) {
-  for (auto it = entries_.lower_bound(decided_); it != entries_.end() && it->first < decided;
-       ++it) {
-    if (it->second.before == kNone) ready_.insert(it->first);
+  for (uint64_t number = std::max(decided_, confirmed()); number < decided; ++number) {
+    const Entry* const entry = Find(number);
+    if (entry != nullptr && entry->before == kNone) ready_.insert(ready_.end(), number);
   }
   decided_ = decided;
 }
@@ -68,21 +75,36 @@ StreamCheckpoint MessageStream::Checkpoint() const {
   return checkpoint;
 }
 
-size_t MessageStream::Lend(size_t max, EngineTime now, EngineTime until, Take take) {
+size_t MessageStream::Lend(size_t max, EngineTime now, EngineTime until, LeaseKeys keys,
+                           Take take) {
   while (!lent_.empty() && lent_.begin()->first <= now) {
-    ready_.insert(lent_.begin()->second);
+    const uint64_t number = lent_.begin()->second;
+    at(number).is_lent = false;
+    if (at(number).before == kNone) ready_.insert(number);
     lent_.erase(lent_.begin());
   }
   size_t lent = 0;
+  std::vector<uint64_t> behind;
   for (; lent < max && !ready_.empty(); ++lent) {
     const uint64_t number = *ready_.begin();
     ready_.erase(ready_.begin());
-    Entry& entry = entries_.at(number);
+    Entry& entry = at(number);
     entry.lent_until = until;
-    lent_.emplace(until, number);
+    entry.is_lent = true;
+    lent_.emplace_hint(lent_.end(), until, number);
+    if (keys == LeaseKeys::kTogether && MakeReady(entry.behind)) behind.push_back(entry.behind);
     take(number, entry);
   }
+  // Those that had no room in this call wait for the ones before them.
+  for (const uint64_t number : behind) {
+    if (!at(number).is_lent) ready_.erase(number);
+  }
   return lent;
+}
+
+// If there is one that may be lent.
+bool MessageStream::MakeReady(uint64_t number) {
+  return number < decided_ && !at(number).is_lent && ready_.insert(number).second;
 }
 
 // Its range grows, or is a new one; those below the first message that is not confirmed go.
@@ -108,41 +130,38 @@ void MessageStream::AddConfirmed(uint64_t number) {
 
 // The one behind it is the first of the line now, if there is one and if this was the first.
 void MessageStream::LeaveLine(uint64_t number, const Entry& entry) {
-  ready_.erase(number);
-  lent_.erase({entry.lent_until, number});
-  const auto line = lines_.find(entry.key);
+  if (lent_.erase({entry.lent_until, number}) == 0) ready_.erase(number);
   if (entry.behind != kNone) {
-    entries_.at(entry.behind).before = entry.before;
+    at(entry.behind).before = entry.before;
   } else {
-    line->second.last = entry.before;
+    last_of_keys_.erase(number);
+    if (entry.before != kNone) last_of_keys_.insert(entry.before);
   }
   if (entry.before != kNone) {
-    entries_.at(entry.before).behind = entry.behind;
-  } else if (entry.behind == kNone) {
-    lines_.erase(line);
+    at(entry.before).behind = entry.behind;
   } else {
-    line->second.first = entry.behind;
-    if (entry.behind < decided_) ready_.insert(entry.behind);
+    MakeReady(entry.behind);
   }
 }
 
 bool MessageStream::Confirm(uint64_t number) {
-  const auto found = entries_.find(number);
-  if (found == entries_.end() || number >= decided_) return false;
-  LeaveLine(number, found->second);
-  bytes_ -= BytesIn(found->second);
-  entries_.erase(found);
+  Entry* const entry = Find(number);
+  if (entry == nullptr || number >= decided_) return false;
+  LeaveLine(number, *entry);
+  bytes_ -= BytesIn(*entry);
+  --waiting_;
+  entries_[number - confirmed()].reset();
+  while (!entries_.empty() && entries_.front() == nullptr) entries_.pop_front();
   AddConfirmed(number);
   return true;
 }
 
 bool MessageStream::LendAgain(uint64_t number, EngineTime at) {
-  const auto found = entries_.find(number);
-  if (found == entries_.end()) return false;
-  Entry& entry = found->second;
-  const bool was_lent = lent_.erase({entry.lent_until, number}) + ready_.erase(number) > 0;
+  Entry* const entry = Find(number);
+  if (entry == nullptr) return false;
+  const bool was_lent = lent_.erase({entry->lent_until, number}) + ready_.erase(number) > 0;
   if (!was_lent) return false;
-  entry.lent_until = at;
+  entry->lent_until = at;
   lent_.emplace(at, number);
   return true;
 }

@@ -9,16 +9,20 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <absl/container/btree_map.h>
 #include <absl/container/btree_set.h>
-#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 #include <absl/functional/function_ref.h>
+#include <absl/hash/hash.h>
+#include <absl/strings/string_view.h>
 #include <pleat/batch.h>
+#include <pleat/processor.h>
 #include <pleat/time.h>
 
 #include "engine/lanes/lane_checkpoint.h"
@@ -30,13 +34,16 @@ class MessageStream {
   struct Entry {
     std::string key;
     std::string payload;
-    uint64_t before = kNone;  // of its line
+    uint64_t before = kNone;  // of its line: the messages of its key that are not confirmed
     uint64_t behind = kNone;
     EngineTime lent_until = kBeginningOfTime;
+    bool is_lent = false;
   };
 
   explicit MessageStream(std::string_view name)
       : name_(name), name_hash_(static_cast<uint32_t>(StablePartitionHash(name))) {}
+  MessageStream(const MessageStream&) = delete;
+  MessageStream& operator=(const MessageStream&) = delete;
 
   const std::string& name() const { return name_; }
   uint32_t name_hash() const { return name_hash_; }
@@ -44,8 +51,8 @@ class MessageStream {
   uint64_t made() const { return made_; }
   uint64_t digest() const { return digest_; }
   // The number of the first message that is not confirmed, or is to come.
-  uint64_t confirmed() const { return entries_.empty() ? made_ : entries_.begin()->first; }
-  uint64_t waiting() const { return entries_.size(); }
+  uint64_t confirmed() const { return made_ - entries_.size(); }
+  uint64_t waiting() const { return waiting_; }
   uint64_t bytes() const { return bytes_; }
 
   void Add(std::string_view key, std::string payload);
@@ -60,9 +67,9 @@ class MessageStream {
   bool has_undecided() const { return decided_ < made_; }
 
   // Lends up to `max` messages until then, in their order. A message whose key has one before that
-  // is not confirmed waits.
+  // is not confirmed waits, unless the call lends that, too, and may.
   using Take = absl::FunctionRef<void(uint64_t number, const Entry& entry)>;
-  size_t Lend(size_t max, EngineTime now, EngineTime until, Take take);
+  size_t Lend(size_t max, EngineTime now, EngineTime until, LeaseKeys keys, Take take);
   // False: no such message waits.
   bool Confirm(uint64_t number);
   // False: no such message is lent.
@@ -71,17 +78,34 @@ class MessageStream {
  private:
   static constexpr uint64_t kNone = UINT64_MAX;
 
-  // The messages of a key that are not confirmed.
-  struct Line {
-    uint64_t first = kNone;
-    uint64_t last = kNone;
+  // Of the last message of a line, by its key.
+  struct KeyHash {
+    using is_transparent = void;
+    const MessageStream* stream;
+    size_t operator()(uint64_t number) const { return (*this)(stream->at(number).key); }
+    size_t operator()(std::string_view key) const {
+      return absl::Hash<absl::string_view>()({key.data(), key.size()});
+    }
+  };
+  struct KeyEqual {
+    using is_transparent = void;
+    const MessageStream* stream;
+    bool operator()(uint64_t a, uint64_t b) const { return a == b; }
+    bool operator()(uint64_t a, std::string_view key) const { return stream->at(a).key == key; }
+    bool operator()(std::string_view key, uint64_t a) const { return stream->at(a).key == key; }
   };
 
   static uint64_t BytesIn(const Entry& entry) {
     return sizeof(Entry) + entry.key.size() + entry.payload.size();
   }
+  Entry& at(uint64_t number) const { return *entries_[number - confirmed()]; }
+  // Null: it is confirmed, or was not made.
+  Entry* Find(uint64_t number) const {
+    return number < confirmed() || number >= made_ ? nullptr : entries_[number - confirmed()].get();
+  }
   bool WasConfirmed(uint64_t number) const;
   void AddConfirmed(uint64_t number);
+  bool MakeReady(uint64_t number);
   void LeaveLine(uint64_t number, const Entry& entry);
 
   const std::string name_;
@@ -89,8 +113,10 @@ class MessageStream {
   uint64_t made_ = 0;
   uint64_t digest_ = 0;
   uint64_t decided_ = 0;
-  std::map<uint64_t, Entry> entries_;  // by number; those that are not confirmed
-  absl::flat_hash_map<std::string, Line> lines_;
+  // The last ones that were made, from the first that is not confirmed on; null are confirmed.
+  std::deque<std::unique_ptr<Entry>> entries_;
+  uint64_t waiting_ = 0;  // of these
+  absl::flat_hash_set<uint64_t, KeyHash, KeyEqual> last_of_keys_{0, KeyHash{this}, KeyEqual{this}};
   absl::btree_set<uint64_t> ready_;
   absl::btree_set<std::pair<EngineTime, uint64_t>> lent_;  // by the time when the lease ends
   // Begin and end of the numbers that are confirmed and lie above the first that is not.

@@ -75,14 +75,15 @@ class Processor::Core final : private LogListener {
   }
 
   // The partition behind the one that came first in the last call comes first.
-  std::vector<Message> Lease(size_t max, Duration visibility_timeout, EngineTime now) {
+  std::vector<Message> Lease(size_t max, Duration visibility_timeout, EngineTime now,
+                             LeaseKeys keys) {
     const EngineTime until = SaturatingAdd(now, visibility_timeout);
     std::vector<Message> out;
     LockGuard guard(lock_);
     const auto begin = lanes_.upper_bound(leased_first_);
     const auto lend = [&](auto from, auto to) {
       for (; from != to && out.size() < max; ++from) {
-        from->second.lane->Lend(max - out.size(), now, until, out);
+        from->second.lane->Lend(max - out.size(), now, until, keys, out);
       }
     };
     lend(begin, lanes_.end());
@@ -188,8 +189,9 @@ Processor::~Processor() = default;
 absl::StatusOr<bool> Processor::Run(EngineTime now) { return core_->Run(now); }
 void Processor::Stop() { core_->Stop(); }
 bool Processor::stopped() const { return core_->stopped(); }
-std::vector<Message> Processor::Lease(size_t max, Duration visibility_timeout, EngineTime now) {
-  return core_->Lease(max, visibility_timeout, now);
+std::vector<Message> Processor::Lease(size_t max, Duration visibility_timeout, EngineTime now,
+                                      LeaseKeys keys) {
+  return core_->Lease(max, visibility_timeout, now, keys);
 }
 bool Processor::Ack(const MessageId& id) { return core_->Ack(id); }
 bool Processor::Nack(const MessageId& id, Duration delay, EngineTime now) {

@@ -213,6 +213,11 @@ class PLEAT_EXPORT JsonFolder {
   // The same, but hands some lines at a time to `write`, so that the text of all is never held.
   size_t Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write);
 
+  // The same, each by itself with the key of its group: without its newline, and valid during the
+  // call. The key is the texts of the spec's keys as JSON, joined by commas, such as "ann",7.
+  size_t PopEach(size_t max,
+                 absl::FunctionRef<void(std::string_view key, std::string_view line)> each);
+
   // Hands a line for each open group to `write`, some lines at a time: the group as it is so far,
   // with the engine's time as `closed` and the reason "open", in the order of CloseAll(). Prints
   // them under the locks of all partitions, and takes memory as AnyFolder::ScanInOrder() does.

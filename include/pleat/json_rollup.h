@@ -117,6 +117,10 @@ class PLEAT_EXPORT JsonRollup {
   // RollupCounter::Pop(). Returns their number.
   size_t Pop(size_t max, WriteLines write);
 
+  // The same, each by itself with its key, as JsonFolder::PopEach() does.
+  size_t PopEach(size_t max,
+                 absl::FunctionRef<void(std::string_view key, std::string_view line)> each);
+
   // Hands `write` a line with the reason "open" for each open window, in the order in which
   // CloseAll() would close the windows. `write` runs under a partition's lock.
   void Scan(WriteLines write) const;

@@ -216,6 +216,14 @@ struct LaneStatus {
   EngineTime now{};
 };
 
+// Which messages of one key a call of Lease() may lend.
+enum class LeaseKeys : uint8_t {
+  kOne,  // one, and the next one when it was acked: for any delivery
+  // Several in a row: for a delivery that keeps their order, and leaves the rest of a key away when
+  // one failed.
+  kTogether,
+};
+
 // Thread safety: any thread may call any method at any time, but the destructor; Run() at most one
 // at a time. Handlers run under the processor's lock, and call nothing of it.
 class PLEAT_EXPORT Processor {
@@ -238,9 +246,10 @@ class PLEAT_EXPORT Processor {
   bool stopped() const;
 
   // Lends up to `max` messages that are decided, for `visibility_timeout`: those of a stream in
-  // their order, and of one key one at a time. A message that is not acked by then is lent again,
-  // without end. O(log(messages that wait)) for each.
-  std::vector<Message> Lease(size_t max, Duration visibility_timeout, EngineTime now);
+  // their order, and of one key as `keys` says: none while another call has one of the key. A message
+  // that is not acked by then is lent again, without end. O(log(messages that wait)) for each.
+  std::vector<Message> Lease(size_t max, Duration visibility_timeout, EngineTime now,
+                             LeaseKeys keys = LeaseKeys::kOne);
   // The message was delivered. False: it was acked before, or its lane has another owner, or has
   // one anew and still replays. Acks of any order are kept, as far as they have room in a commit:
   // some hundred gaps between messages that are acked. Behind them a next owner delivers again.

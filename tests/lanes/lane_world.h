@@ -121,6 +121,12 @@ class Receiver {
     EXPECT_EQ(it->second, text) << "a message of one id says two things";
     repeats_ += is_new ? 0 : 1;
     lives_[message.id.partition].insert(message.id.life);
+    // First deliveries of a key of a stream come in order.
+    uint64_t& next = next_of_key_[{message.id.partition, message.stream, message.key}];
+    if (is_new) {
+      EXPECT_GE(message.id.number, next);
+    }
+    next = std::max(next, message.id.number + 1);
   }
 
   const std::map<Name, std::string>& all() const { return all_; }
@@ -130,6 +136,7 @@ class Receiver {
  private:
   std::map<Name, std::string> all_;
   uint64_t repeats_ = 0;
+  std::map<std::tuple<int, std::string, std::string>, uint64_t> next_of_key_;
   std::map<int, std::set<uint64_t>> lives_;
 };
 

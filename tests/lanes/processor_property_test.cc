@@ -136,11 +136,18 @@ class Episode {
       EXPECT_EQ(more.status().code(), absl::StatusCode::kUnavailable) << more.status();
     }
     const size_t max = Draw(4) == 0 ? 1000 : static_cast<size_t>(Draw(5));
-    for (const Message& each : member.processor().Lease(max, 1ms * Draw(3'000), clock_)) {
+    const LeaseKeys keys = Draw(2) == 0 ? LeaseKeys::kOne : LeaseKeys::kTogether;
+    std::set<std::string> left;  // keys of which a message failed
+    for (const Message& each : member.processor().Lease(max, 1ms * Draw(3'000), clock_, keys)) {
+      if (left.contains(each.key)) continue;
+      left.insert(each.key);
       if (Draw(8) == 0) continue;  // not delivered; lent again later
       receiver_.Take(each);
       const int answer = Draw(8);
-      if (answer < 6) member.processor().Ack(each.id);
+      if (answer < 6) {
+        member.processor().Ack(each.id);
+        left.erase(each.key);
+      }
       if (answer == 6) member.processor().Nack(each.id, 1s * Draw(5), clock_);
     }
   }

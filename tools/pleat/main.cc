@@ -22,6 +22,7 @@
 #include "tools/pleat/live/live_set_command.h"
 #include "tools/pleat/old_names.h"
 #include "tools/pleat/rollup/rollup_command.h"
+#include "tools/pleat/run/run_command.h"
 #include "tools/pleat/state/state_command.h"
 #include "tools/pleat/store/store_command.h"
 
@@ -87,6 +88,11 @@ constexpr Subcommand kSubcommands[] = {
      StoreMain,
      [] { return FlagsToRead(StoreFlags); },
      {kStoreActions, "FILE"}},
+    {"run",
+     "folds or counts the records of an event store, each once",
+     RunMain,
+     [] { return FlagsToRead(RunFlags); },
+     {kRunActions, ""}},
     {"completions",
      "prints what a shell needs to complete all this",
      CompletionsMain,

@@ -79,7 +79,8 @@ class [[gnu::visibility("hidden")]] JsonFolder::Impl {
     return IsUsual(outcome) || outcome == FoldOutcome::kCorrected;
   }
 
-  size_t Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write);
+  template <class Write>  // as TakenEmissions::Print() takes
+  size_t Pop(size_t max, Write write);
   size_t CloseAndPop(absl::FunctionRef<void(std::string_view lines)> write);
   void Scan(absl::FunctionRef<void(std::string_view lines)> write) const;
 
@@ -129,7 +130,8 @@ std::string JsonFolder::Impl::ConflictOf(const EventBatch& events, size_t i) {
          invalid_line::Shown(events.events[i].key) + " was seen before with different content";
 }
 
-size_t JsonFolder::Impl::Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write) {
+template <class Write>
+size_t JsonFolder::Impl::Pop(size_t max, Write write) {
   std::unique_ptr<TakenGroups> taken = Spare();
   if (taken == nullptr)
     taken = std::make_unique<TakenGroups>(EmissionPrinter(plan_), folder_.ops());
@@ -262,11 +264,16 @@ const EventPlan& JsonFolder::plan() const noexcept { return impl_->feed().plan()
 void JsonFolder::StartInput() noexcept { impl_->feed().StartInput(); }
 
 size_t JsonFolder::Pop(size_t max, std::string& out) {
-  return impl_->Pop(max, [&out](std::string_view lines) { out += lines; });
+  return Pop(max, [&out](std::string_view lines) { out += lines; });
 }
 
 size_t JsonFolder::Pop(size_t max, absl::FunctionRef<void(std::string_view lines)> write) {
   return impl_->Pop(max, write);
+}
+
+size_t JsonFolder::PopEach(
+    size_t max, absl::FunctionRef<void(std::string_view key, std::string_view line)> each) {
+  return impl_->Pop(max, each);
 }
 
 void JsonFolder::Scan(absl::FunctionRef<void(std::string_view lines)> write) const {

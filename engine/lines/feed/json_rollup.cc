@@ -140,7 +140,8 @@ class [[gnu::visibility("hidden")]] JsonRollup::Impl {
            outcome == AddOutcome::kCorrected;
   }
 
-  size_t Pop(size_t max, WriteLines write);
+  template <class Write>  // as TakenEmissions::Print() takes
+  size_t Pop(size_t max, Write write);
   size_t CloseAndPop(WriteLines write);
   void Scan(WriteLines write) const;
   uint64_t saturated() const noexcept { return taken_.printer().saturated(); }
@@ -232,7 +233,8 @@ std::string JsonRollup::Impl::ConflictOf(const EventBatch& events, size_t i) {
          invalid_line::Shown(events.events[i].key) + " was seen before with another value";
 }
 
-size_t JsonRollup::Impl::Pop(size_t max, WriteLines write) {
+template <class Write>
+size_t JsonRollup::Impl::Pop(size_t max, Write write) {
   size_t popped = 0;
   const auto take = [this](std::span<const ClosedGroup> windows) { taken_.Take(windows); };
   for (bool more = true; more && popped < max;) {
@@ -310,6 +312,10 @@ void JsonRollup::SetOnTaken(std::function<void()> on_taken) {
 }
 void JsonRollup::StartInput() noexcept { impl_->feed().StartInput(); }
 size_t JsonRollup::Pop(size_t max, WriteLines write) { return impl_->Pop(max, write); }
+size_t JsonRollup::PopEach(
+    size_t max, absl::FunctionRef<void(std::string_view key, std::string_view line)> each) {
+  return impl_->Pop(max, each);
+}
 void JsonRollup::Scan(WriteLines write) const { impl_->Scan(write); }
 void JsonRollup::CloseAll() noexcept { impl_->counter().CloseAll(); }
 size_t JsonRollup::CloseAndPop(WriteLines write) { return impl_->CloseAndPop(write); }

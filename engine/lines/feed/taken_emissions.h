@@ -32,6 +32,7 @@ template <class Printer>
 class TakenEmissions {
  public:
   using WriteLines = absl::FunctionRef<void(std::string_view lines)>;
+  using EachLine = absl::FunctionRef<void(std::string_view key, std::string_view line)>;
 
   // Borrows `ops`.
   TakenEmissions(Printer printer, const StateOps& ops)
@@ -68,15 +69,16 @@ class TakenEmissions {
   }
 
   void Print(WriteLines write) {
-    const char* key = keys_.text().data();
-    for (ClosedGroup& emission : emissions_) {
-      emission.key = {key, emission.key.size()};
-      key += emission.key.size();
-      printer_.Append(emission, lines_);
-      lines_.HandOn(write, kPrintedAtOnce);
-    }
+    PrintEach([&](std::string_view /*key*/) { lines_.HandOn(write, kPrintedAtOnce); });
     lines_.HandOn(write);
-    Clear();
+  }
+  // Each by itself, without its newline.
+  void Print(EachLine each) {
+    PrintEach([&](std::string_view key) {
+      const std::string_view line = lines_.text();
+      each(key, line.substr(0, line.size() - 1));
+      lines_.Clear();
+    });
   }
 
   // Whether it is worth keeping for another call. REQUIRES: no emissions.
@@ -86,6 +88,19 @@ class TakenEmissions {
   }
 
  private:
+  // Appends the line of each, and calls `printed(key)` behind it.
+  template <class Printed>
+  void PrintEach(const Printed& printed) {
+    const char* key = keys_.text().data();
+    for (ClosedGroup& emission : emissions_) {
+      emission.key = {key, emission.key.size()};
+      key += emission.key.size();
+      printer_.Append(emission, lines_);
+      printed(emission.key);
+    }
+    Clear();
+  }
+
   void Clear() noexcept {
     for (ClosedGroup& emission : emissions_) ops_.destroy(ops_.context, emission.state);
     emissions_.clear();

@@ -1,0 +1,278 @@
+// `pleat run`: the lines are those that `pleat fold` and `pleat rollup` make of each partition, and a
+// file has each once, wherever the command is killed.
+//
+//   PLEAT_SEED=17         this draw of kills
+#include <signal.h>
+
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pleat/event_store_reader.h>
+
+#include "tests/cli/run_pleat.h"
+#include "tests/support/sanitized.h"
+#include "tests/support/seeds.h"
+#include "tests/support/share.h"
+#include "tests/support/traced_process.h"
+
+namespace pleat::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+// By the times of the events, so that the clock of the machine has no part in it.
+constexpr const char* kFold =
+    "fold --key user --quiet 60s --time t --time-unit s --merge 'n=sum(n)'";
+constexpr const char* kRollup =
+    "rollup --key user --window 5m --allowed-lateness 30s --time t --time-unit s --value n";
+
+// Lines of twenty users, with pauses in which groups close, some bad and some late.
+std::string LinesFrom(int begin, int end) {
+  std::string text;
+  for (int n = begin; n < end; ++n) {
+    const int at = 1'700'000'000 + 7 * n - (n % 50 == 49 ? 400 : 0);
+    text += n % 97 == 96
+                ? "{\"user\":\"u1\",\"n\":1}\n"
+                : "{\"user\":\"u" + std::to_string(n * n % 20) + "\",\"n\":" + std::to_string(n) +
+                      ",\"t\":" + std::to_string(at) + "}\n";
+  }
+  return text;
+}
+
+std::vector<std::string> LinesOf(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// The lines of a file of a run by partition and collection, without their ids; each id is there once.
+using LinesByLane = std::map<std::string, std::vector<std::string>>;
+LinesByLane ByLane(const std::string& text) {
+  LinesByLane lanes;
+  std::map<std::string, std::map<int, std::string>> by_number;
+  for (const std::string& line : LinesOf(text)) {
+    std::istringstream id(line.substr(8, line.find('"', 8) - 8));
+    std::string consumer, partition, life, collection, number;
+    for (std::string* each : {&consumer, &partition, &life, &collection, &number}) {
+      std::getline(id, *each, '/');
+    }
+    std::string rest = "{" + line.substr(line.find('"', 8) + 2);
+    const bool is_new =
+        by_number[partition + " " + collection].emplace(std::stoi(number), rest).second;
+    EXPECT_TRUE(is_new) << line;
+  }
+  for (auto& [lane, lines] : by_number) {
+    for (auto& [number, line] : lines) {
+      EXPECT_EQ(static_cast<size_t>(number), lanes[lane].size());
+      lanes[lane].push_back(std::move(line));
+    }
+  }
+  return lanes;
+}
+
+// What the command makes of the records of each partition that are in the store.
+LinesByLane OfPlainCommand(const std::string& store_path, const std::string& command,
+                           const std::string& collection) {
+  LinesByLane lanes;
+  const auto store = EventStoreReader::Open(store_path);
+  EXPECT_TRUE(store.ok()) << store.status();
+  StorePage page;
+  for (int p = 0; p < (*store)->partitions(); ++p) {
+    std::string text;
+    for (uint64_t next = 0; next < (*store)->Durable(p); next = page.next()) {
+      EXPECT_EQ(*(*store)->Read(p, next, 1 << 20, page), ReadOutcome::kRecords);
+      for (const StoredRecord& record : page.records()) text += std::string(record.payload) + "\n";
+    }
+    if (text.empty()) continue;
+    const Finished run = RunToEnd(Pleat(command + " --at-end drop --quiet-summary"), text);
+    EXPECT_EQ(run.code, 0) << run.err;
+    if (!run.out.empty()) lanes[std::to_string(p) + " " + collection] = LinesOf(run.out);
+  }
+  return lanes;
+}
+
+class LaneRunTest : public testing::Test {
+ protected:
+  void Append(const std::string& lines) {
+    const std::string file = scratch_.Write("lines" + std::to_string(++files_), lines);
+    const Finished run =
+        RunToEnd(Pleat("store append " + store_ + " --key user --partitions 4 " + file));
+    ASSERT_EQ(run.code, 0) << run.err;
+  }
+  std::string Words(const std::string& more, const std::string& command = kFold) const {
+    return "run --store " + store_ + " --consumer test --at-end keep --idle inf " + more + " " +
+           command;
+  }
+  Finished Run(const std::string& more, const std::string& command = kFold) {
+    return RunToEnd(Pleat(Words(more, command)));
+  }
+
+  const TemporaryDirectory scratch_{PlaceForKills()};
+  const std::string store_ = scratch_ / "store";
+  const std::string out_ = scratch_ / "out";
+  int files_ = 0;
+};
+
+TEST_F(LaneRunTest, MakesTheLinesThatFoldMakesOfEachPartition) {
+  Append(LinesFrom(0, 3'000));
+  const Finished run = Run("");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.err, testing::ContainsRegex("records +3,000 +30 invalid"));
+  EXPECT_EQ(ByLane(run.out), OfPlainCommand(store_, kFold, "fold"));
+}
+
+TEST_F(LaneRunTest, GoesOnWhereTheRunBeforeEnded) {
+  Append(LinesFrom(0, 1'000));
+  EXPECT_EQ(Run("--output " + out_).code, 0);
+  Append(LinesFrom(1'000, 3'000));
+  const Finished run = Run("--output " + out_);
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.err, testing::ContainsRegex("records +2,000 "));
+  EXPECT_EQ(ByLane(Content(out_)), OfPlainCommand(store_, kFold, "fold"));
+}
+
+TEST_F(LaneRunTest, SeveralCollectionsReadTheSameRecords) {
+  Append(LinesFrom(0, 3'000));
+  const std::string bursts =
+      scratch_.Write("bursts.json", RunToEnd(Pleat(std::string(kFold) + " --print-spec")).out);
+  const std::string sums =
+      scratch_.Write("sums.json", RunToEnd(Pleat(std::string(kRollup) + " --print-spec")).out);
+  const Finished run = Run("--fold " + bursts, "--rollup " + sums);
+  EXPECT_EQ(run.code, 0) << run.err;
+  LinesByLane expected = OfPlainCommand(store_, kFold, "bursts");
+  expected.merge(OfPlainCommand(store_, kRollup, "sums"));
+  EXPECT_EQ(ByLane(run.out), expected);
+}
+
+TEST_F(LaneRunTest, LinesThatAreLeftOutGoToFilesWithTheReason) {
+  Append(LinesFrom(0, 1'000));
+  const std::string invalid = scratch_ / "invalid";
+  const std::string late = scratch_ / "late";
+  const Finished run = Run("--invalid " + invalid + " --late " + late, kRollup);
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(LinesOf(Content(invalid)), SizeIs(10));
+  EXPECT_THAT(
+      LinesOf(Content(invalid)).front(),
+      HasSubstr("\"reason\":\"event time \\\"t\\\" is missing\",\"collection\":\"rollup\""));
+  EXPECT_THAT(LinesOf(Content(late)), SizeIs(20));
+  EXPECT_THAT(LinesOf(Content(late)).front(), HasSubstr("\"payload\":\"{\\\"user\\\":"));
+  EXPECT_THAT(Run("--invalid " + invalid + " --late " + late, kRollup).err,
+              testing::ContainsRegex("messages +0 "));
+}
+
+TEST_F(LaneRunTest, LinesGoIntoAnotherStoreWithTheIdAndTheKeyOfTheirMessage) {
+  Append(LinesFrom(0, 500));
+  const std::string results = scratch_ / "results";
+  EXPECT_EQ(Run("--output-store " + results).code, 0);
+  const Finished read = RunToEnd(Pleat("store read " + results));
+  const std::vector<std::string> lines = LinesOf(read.out);
+  EXPECT_THAT(lines, SizeIs(LinesOf(Run("", kFold).out).size() + lines.size()));
+  EXPECT_THAT(lines.front(), testing::ContainsRegex("\"key\":\"u[0-9]+\",\"id\":\"test/[0-3]/"));
+}
+
+TEST_F(LaneRunTest, OtherOptionsTakeOverWhereTheRunBeforeEndedInOrder) {
+  Append(LinesFrom(0, 500));
+  EXPECT_EQ(Run("", kFold).code, 0);
+  EXPECT_EQ(Run("", std::string(kFold) + " --no-meta").code, 0);
+  const Finished other = Run("", std::string(kFold) + " --max-wait 2h");
+  EXPECT_EQ(other.code, 1);
+  EXPECT_THAT(other.err, HasSubstr("max_wait is 7200s, and forever in the snapshot"));
+}
+
+TEST_F(LaneRunTest, OtherOptionsBehindAKillParkThePartition) {
+  Append(LinesFrom(0, 3'000));
+  const std::string words = Words("--commit-every 1ms --output " + out_);
+  ASSERT_TRUE(RunUpToCall(Pleat(words), 400, scratch_ / "err").killed);
+  const Finished run = Run("", std::string(kFold) + " --no-meta");
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("pleat run: parked: partition "));
+  EXPECT_THAT(run.err, HasSubstr("let that version go on, and stop it"));
+}
+
+TEST_F(LaneRunTest, FollowsUntilItIsAskedToEnd) {
+  Append(LinesFrom(0, 200));
+  Subprocess run(Pleat("run --store " + store_ + " --consumer test --idle inf " + kFold));
+  ASSERT_TRUE(run.AwaitOut("\"user\""));
+  run.Signal(SIGTERM);
+  EXPECT_EQ(run.Wait(), 143) << run.err();
+  Append(LinesFrom(200, 400));
+  const Finished rest = Run("");
+  EXPECT_EQ(ByLane(run.out() + rest.out), OfPlainCommand(store_, kFold, "fold"));
+}
+
+TEST_F(LaneRunTest, SaysWhatIsWrongAndWhatIsRight) {
+  Append(LinesFrom(0, 10));
+  const auto said = [](const std::string& words) {
+    const Finished run = RunToEnd(Pleat("run " + words));
+    EXPECT_EQ(run.code, 2) << run.err;
+    EXPECT_EQ(run.out, "");
+    return run.err;
+  };
+  const std::string here = "--store " + store_ + " --consumer test ";
+  EXPECT_THAT(said("--consumer a fold --key k --quiet 1m"), HasSubstr("--store: is required"));
+  EXPECT_THAT(said("--store a fold --key k --quiet 1m"), HasSubstr("--consumer: is required"));
+  EXPECT_THAT(said(here), HasSubstr("say what to make of the records"));
+  EXPECT_THAT(said(here + "live --key k"), HasSubstr("cannot run \"live\""));
+  EXPECT_THAT(said(here + "fold --quiet 1m"), HasSubstr("--key"));
+  EXPECT_THAT(said(here + "fold --key k --quiet 1m --output x"), HasSubstr("--output: "));
+  EXPECT_THAT(said(here + "fold --key k --quiet 1m x.ndjson"), HasSubstr("takes no FILE"));
+  EXPECT_THAT(said(here + "--late x fold --key k --quiet 1m --state d"), HasSubstr("--state: "));
+  const std::string other = scratch_.Write("other", "{\"a\":1}\n");
+  EXPECT_THAT(said(here + "--output " + other + " fold --key k --quiet 1m"),
+              HasSubstr("holds lines that no run has written"));
+  EXPECT_EQ(Content(other), "{\"a\":1}\n");
+}
+
+TEST_F(LaneRunTest, CheckSaysWhatWouldBeGuaranteedAndRunsNothing) {
+  Append(LinesFrom(0, 10));
+  const Finished run = Run("--check --output " + out_);
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("each line once, also after a kill"));
+  EXPECT_THAT(RunToEnd(Pleat("store consumers " + store_)).out, Not(HasSubstr("test")));
+}
+
+// Killed again and again, at drawn system calls.
+TEST_F(LaneRunTest, AFileHasEachLineOnceWhereverTheRunIsKilled) {
+  const uint64_t seed = AnySeed();
+  SCOPED_TRACE("PLEAT_SEED=" + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  Append(LinesFrom(0, 20'000));
+  const LinesByLane expected = OfPlainCommand(store_, kFold, "fold");
+  uint64_t calls = UINT64_MAX;
+  uint64_t kills = 0, ends = 0;
+  const uint64_t wanted = ShareOf({.whole = 300, .usual = 30, .sanitized = 5});
+  while (kills < wanted || ends == 0) {
+    const std::string name = std::to_string(ends);
+    const std::string out = scratch_ / ("out" + name);
+    const ::pleat::Words words =
+        Pleat("run --store " + store_ + " --consumer c" + name +
+              " --at-end keep --idle inf --commit-every 1ms --replay-limit 700 --output " + out +
+              " " + kFold);
+    for (bool killed = true; killed;) {
+      const uint64_t call = calls == UINT64_MAX ? calls : 1 + random() % (calls + calls / 4);
+      const TroubledEnd end = RunUpToCall(words, call, scratch_ / "err");
+      killed = end.killed;
+      kills += killed ? 1 : 0;
+      if (calls == UINT64_MAX) calls = end.calls;
+      ASSERT_TRUE(killed || end.code == 0) << Content(scratch_ / "err");
+    }
+    ASSERT_EQ(ByLane(Content(out)), expected);
+    ++ends;
+  }
+  std::cout << kills << " kills, " << ends << " runs to the end, " << calls << " system calls\n";
+}
+
+}  // namespace
+}  // namespace pleat::cli

@@ -1,0 +1,208 @@
+#include "tools/pleat/run/message_output.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <absl/container/flat_hash_set.h>
+#include <pleat/event_store.h>
+
+#include "tools/pleat/errno_status.h"
+#include "tools/pleat/json_text.h"
+#include "tools/pleat/named_files.h"
+#include "tools/pleat/output_file.h"
+#include "tools/pleat/run/line_handler.h"
+
+namespace pleat::cli {
+namespace {
+
+constexpr std::string_view kIdMember = "{\"_id\":\"";
+
+// What an earlier run has left in a file.
+struct LinesBefore {
+  uint64_t bytes = 0;  // of whole lines
+  absl::flat_hash_set<std::string> ids;
+};
+
+absl::Status NotOurs(const NamedFile& file) {
+  return absl::InvalidArgumentError(file.role + ": " + Printable(file.path) +
+                                    " holds lines that no run has written; name another file");
+}
+
+// A file that is not there, a device and a pipe have none.
+absl::StatusOr<LinesBefore> ReadLinesBefore(const NamedFile& file) {
+  LinesBefore before;
+  struct stat info{};
+  if (file.path.empty() || file.path == "-" || stat(file.path.c_str(), &info) != 0 ||
+      !S_ISREG(info.st_mode) || info.st_size == 0) {
+    return before;
+  }
+  // Twice as much as messages may have: lines have ids, and the largest line.
+  const auto size = static_cast<uint64_t>(info.st_size);
+  const uint64_t begin = size - std::min(size, 2 * kUnconfirmedBytesMax);
+  std::ifstream in(file.path, std::ios::binary);
+  std::string tail(size - begin, '\0');
+  in.seekg(static_cast<std::streamoff>(begin));
+  if (!in.read(tail.data(), static_cast<std::streamsize>(tail.size()))) {
+    return absl::UnavailableError("cannot read " + Printable(file.path));
+  }
+  // A line that was cut off by the end of its writer is written anew.
+  const size_t whole = tail.rfind('\n') + 1;
+  before.bytes = begin + whole;
+  std::string_view rest = std::string_view(tail).substr(0, whole);
+  if (begin > 0) rest.remove_prefix(std::min(rest.find('\n') + 1, rest.size()));
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n') + 1);
+    rest.remove_prefix(line.size());
+    const size_t end = line.find('"', kIdMember.size());
+    if (!line.starts_with(kIdMember) || end == line.npos) return NotOurs(file);
+    before.ids.insert(std::string(line.substr(kIdMember.size(), end - kIdMember.size())));
+  }
+  return before;
+}
+
+// One of the files, and the messages that it has had before.
+class LineFile {
+ public:
+  explicit LineFile(NamedFile named) : named_(std::move(named)) {}
+
+  const NamedFile& named() const { return named_; }
+  absl::Status Look() {
+    absl::StatusOr<LinesBefore> before = ReadLinesBefore(named_);
+    if (before.ok()) before_ = *std::move(before);
+    return before.status();
+  }
+  WantedOutput Wanted() { return {named_, OutputFile::Mode::kStream, file_, before_.bytes}; }
+  bool Has(const std::string& id) const { return before_.ids.contains(id); }
+  // `members`: the line behind its opening brace.
+  absl::Status Append(std::string_view id, std::string_view members) {
+    line_.assign(kIdMember);
+    line_ += id;
+    line_ += members == "}" ? "\"" : "\",";
+    line_ += members;
+    line_ += '\n';
+    return file_->Append(line_);
+  }
+  absl::Status Sync() {
+    if (file_ == nullptr) return absl::OkStatus();
+    return file_->is_cut_back() ? file_->Sync() : file_->Flush();
+  }
+
+ private:
+  NamedFile named_;
+  LinesBefore before_;
+  std::unique_ptr<OutputFile> file_;
+  std::string line_;
+};
+
+class FileOutput final : public MessageOutput {
+ public:
+  explicit FileOutput(const RunOptions& options)
+      : source_(options.consumer),
+        output_(NamedOutput("--output",
+                            options.output_store.empty() ? options.output_file : std::string())),
+        invalid_(NamedOutput("--invalid", options.invalid_file)),
+        late_(NamedOutput("--late", options.late_file)) {}
+
+  absl::Status Open(const RunOptions& options) {
+    const NamedFile named[] = {output_.named(), invalid_.named(), late_.named()};
+    absl::Status status = CheckNoneInside({.role = "the store", .path = options.store}, named);
+    for (LineFile* const each : {&output_, &invalid_, &late_}) {
+      if (status.ok()) status = each->Look();
+    }
+    if (!status.ok()) return status;
+    const WantedOutput wanted[] = {output_.Wanted(), invalid_.Wanted(), late_.Wanted()};
+    return OpenWanted({}, wanted);
+  }
+
+  absl::Status Write(const Message& message, EngineTime /*now*/) override {
+    const bool is_line = message.stream != kEmittedStream;
+    LineFile& file = is_line ? output_ : message.payload[0] == kInvalidMark ? invalid_ : late_;
+    const std::string id = FormatMessageId(source_, message.id, message.stream);
+    if (file.Has(id)) {
+      ++repeated_;
+      return absl::OkStatus();
+    }
+    ++written_;
+    return file.Append(id, std::string_view(message.payload).substr(1));
+  }
+  absl::Status Sync() override {
+    absl::Status status = output_.Sync();
+    status.Update(invalid_.Sync());
+    status.Update(late_.Sync());
+    return status;
+  }
+
+ private:
+  static constexpr std::string_view kEmittedStream = "emitted";
+
+  const std::string source_;
+  LineFile output_;
+  LineFile invalid_;
+  LineFile late_;
+};
+
+// Lines of collections go into another store, and what was left out into files.
+class StoreOutput final : public MessageOutput {
+ public:
+  StoreOutput(const RunOptions& options, std::unique_ptr<EventStore> store)
+      : source_(options.consumer), store_(std::move(store)), files_(options) {}
+
+  absl::Status Open(const RunOptions& options) { return files_.Open(options); }
+
+  absl::Status Write(const Message& message, EngineTime now) override {
+    if (message.stream == "emitted") return files_.Write(message, now);
+    const std::string id = FormatMessageId(source_, message.id, message.stream);
+    const std::string key = PlainKey(message.key);
+    const AppendAnswer answer =
+        store_->Append({.key = key, .stamp = now, .id = id, .payload = message.payload}, now);
+    if (answer.outcome != AppendOutcome::kAppended) {
+      absl::Status why = store_->state().last_error;
+      if (!why.ok()) return why;
+      return absl::InternalError("--output-store: a line was refused, with answer " +
+                                 std::to_string(static_cast<int>(answer.outcome)));
+    }
+    ++written_;
+    return absl::OkStatus();
+  }
+  absl::Status Sync() override {
+    absl::Status status = store_->Sync();
+    status.Update(files_.Sync());
+    return status;
+  }
+
+ private:
+  // A key that is one string is that string.
+  static std::string PlainKey(std::string_view key) {
+    const bool is_plain = key.size() >= 2 && key.front() == '"' && key.back() == '"' &&
+                          key.find_first_of("\"\\", 1) == key.size() - 1;
+    return std::string(is_plain ? key.substr(1, key.size() - 2) : key);
+  }
+
+  const std::string source_;
+  const std::unique_ptr<EventStore> store_;
+  FileOutput files_;
+};
+
+template <class Output>
+absl::StatusOr<std::unique_ptr<MessageOutput>> Opened(std::unique_ptr<Output> output,
+                                                      const RunOptions& options) {
+  if (absl::Status opened = output->Open(options); !opened.ok()) return opened;
+  return std::unique_ptr<MessageOutput>(std::move(output));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<MessageOutput>> OpenOutput(const RunOptions& options) {
+  if (options.output_store.empty()) return Opened(std::make_unique<FileOutput>(options), options);
+  absl::StatusOr<std::unique_ptr<EventStore>> store = EventStore::Open(
+      options.output_store, {.durability = StoreDurability::kGroup, .max_forward_jump = kForever});
+  if (!store.ok()) return store.status();
+  return Opened(std::make_unique<StoreOutput>(options, *std::move(store)), options);
+}
+
+}  // namespace pleat::cli

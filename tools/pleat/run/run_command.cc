@@ -1,0 +1,265 @@
+#include "tools/pleat/run/run_command.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <utility>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include "tools/pleat/console.h"
+#include "tools/pleat/errno_status.h"
+#include "tools/pleat/fold/fold_command.h"
+#include "tools/pleat/rollup/rollup_command.h"
+#include "tools/pleat/run/lane_run.h"
+
+namespace pleat::cli {
+namespace {
+
+constexpr std::string_view kRunExamples =
+    R"(pleat run: folds or counts the records of an event store, each once, whoever dies
+
+Usage: pleat run --store DIR --consumer NAME [OPTIONS] fold|rollup [ITS OPTIONS]
+       pleat run --store DIR --consumer NAME [OPTIONS] --fold FILE --rollup FILE
+
+Examples:
+  A line for each burst of orders, into a file, for ever; after a kill the same
+  command goes on, and the file has each line once:
+    pleat run --store /var/lib/orders --consumer bursts --output bursts.ndjson \
+        fold --key user --quiet 5m --merge 'orders=count()'
+
+  By the time that events state, and what came too late kept apart:
+    pleat run --store /var/lib/plays --consumer hours --late late.ndjson \
+        rollup --key title --time at --window 1h --allowed-lateness 5m
+
+  Several at once, from the documents that --print-spec prints, into a store:
+    pleat fold --key user --quiet 5m --print-spec > bursts.json
+    pleat rollup --key user --window 1h --allowed-lateness 1m \
+        --print-spec > hours.json
+    pleat run --store /var/lib/orders --consumer both \
+        --fold bursts.json --rollup hours.json --output-store /var/lib/results
+
+  All that is there by now, from a nightly job; the next night it goes on:
+    pleat run --store /var/lib/orders --consumer bursts --at-end keep \
+        --output bursts.ndjson fold --key user --quiet 5m
+
+  What would be guaranteed, before anything is run:
+    pleat run --store /var/lib/orders --consumer bursts --check \
+        fold --key user --quiet 5m
+
+)";
+
+constexpr std::string_view kRunNotes = R"(
+Records: the payload of each is a line of JSON, as pleat store append keeps
+  them. pleat fold --help and pleat rollup --help explain the options behind the
+  command; of these only those that make groups and windows are for run.
+Time: that of the log, so no record is late; with --time that of the events. The
+  last group of a quiet partition closes without a further record.
+Consumer: pleat keeps in the store how far it has read, and snapshots. Another
+  NAME begins at the first record, and disturbs nobody. One process at a time
+  has a consumer. After a kill it reads up to --replay-limit records again.
+Output: a line as of fold or rollup that begins with the id of its message:
+    {"_id":"bursts/3/9f86d081884c7d65/fold/17","user":"ann","orders":4,...}
+  A FILE gets each line once, also after a kill. A pipe, and another store, get
+  some lines again then, with the ids that they had: drop those you know.
+  Invalid and late lines have the reason, and the payload as text.
+Other options: limits, what is printed around the result, --invalid, --late, and a
+  further collection may be given to a run that was ended by a signal or by
+  --at-end keep. Behind a kill the run before has to go on first, and end. What
+  makes other groups or windows needs another --consumer, or the partitions are
+  parked: nothing is done with them, and nothing is lost.
+Exit codes: 0 done; 1 could not read or write, a partition is parked, events over
+  a limit; 2 wrong usage; 130, 143, 129 asked to end (SIGINT, SIGTERM, SIGHUP):
+  all is written, and kept for the next run.
+)";
+
+absl::Status WrongUsage(const std::string& why) { return absl::InvalidArgumentError(why); }
+
+// Memory of a lane's collection that has no limit of its own. It does not depend on the machine, as a
+// lane's groups do not.
+constexpr size_t kLaneMemory = size_t{1} << 30;
+
+// Options of a command that say something about a run, and have their place before it.
+template <class Options>
+absl::Status CheckOfSpec(const EngineCommand<Options>& command, const Options& options) {
+  Options changed = options;
+  Options usual;
+  const std::vector<Flag> flags = command.flags(changed);
+  const std::vector<Flag> defaults = command.flags(usual);
+  const bool has_files = !options.no_file_given;
+  if (has_files) {
+    return WrongUsage(std::string(command.name) + ": takes no FILE here: --store has the records");
+  }
+  for (size_t i = 0; i < flags.size(); ++i) {
+    const std::string_view name = flags[i].name;
+    if (name == "max-memory" || name == "threads" || name == "spec" || !flags[i].value.text)
+      continue;
+    if (flags[i].value.text() == defaults[i].value.text()) continue;
+    return WrongFlag(name, "says nothing about the " + std::string(command.name) +
+                               ": of the options of pleat run, see pleat run --help");
+  }
+  return absl::OkStatus();
+}
+
+template <class Options>
+absl::StatusOr<RunCollection> ReadCollection(const EngineCommand<Options>& command,
+                                             const std::string& name, int argc,
+                                             const char* const* argv) {
+  absl::StatusOr<Options> options = command.Parse(argc, argv);
+  if (!options.ok()) return options.status();
+  if (absl::Status checked = CheckOfSpec(command, *options); !checked.ok()) return checked;
+  if (!options->max_memory_given) options->max_memory = kLaneMemory;
+  options->event.max_waiting_bytes = options->max_memory - options->collection_memory();
+  return RunCollection{.name = name, .spec = SpecOf(*options)};
+}
+
+absl::StatusOr<RunCollection> ReadCollection(std::string_view kind, const std::string& name,
+                                             int argc, const char* const* argv) {
+  if (kind == "fold") return ReadCollection(kFoldCommand, name, argc, argv);
+  return ReadCollection(kRollupCommand, name, argc, argv);
+}
+
+// The documents of --fold and --rollup, each a collection that is called as its file.
+absl::Status ReadDocuments(const GivenFlags& given, RunOptions& options) {
+  for (const std::string_view kind : kRunActions) {
+    if (!given.Has(kind)) continue;
+    for (const std::string& file : given.texts.at(kind)) {
+      const std::string name = std::filesystem::path(file).stem().string();
+      const char* const argv[] = {kind.data(), "--spec", file.c_str()};
+      absl::StatusOr<RunCollection> read = ReadCollection(kind, name, 3, argv);
+      if (!read.ok()) return read.status();
+      options.collections.push_back(*std::move(read));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckUsage(const RunOptions& options) {
+  if (options.store.empty())
+    return WrongFlag("store", "is required: the directory of an event store");
+  if (options.consumer.empty()) {
+    return WrongFlag("consumer", "is required: the name under which this run goes on");
+  }
+  if (options.collections.empty()) {
+    return WrongUsage(
+        "say what to make of the records: fold or rollup with its options, or --fold or "
+        "--rollup with a FILE");
+  }
+  if (options.collections.size() >= kLaneStreamsMax) {
+    return WrongUsage("at most " + std::to_string(kLaneStreamsMax - 1) + " collections");
+  }
+  for (size_t i = 0; i < options.collections.size(); ++i) {
+    for (size_t k = 0; k < i; ++k) {
+      if (options.collections[i].name != options.collections[k].name) continue;
+      return WrongUsage("two collections are called " + Printable(options.collections[i].name));
+    }
+    if (options.collections[i].name == "emitted") {
+      return WrongUsage("a collection cannot be called emitted");
+    }
+  }
+  if (!options.output_store.empty() && options.output_file != "-") {
+    return WrongFlag("output-store", "contradicts --output");
+  }
+  return absl::OkStatus();
+}
+
+// Where the command begins that stands behind the options: an argument that is no option, and no
+// value of one.
+int FindCommand(const std::vector<Flag>& flags, int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (!argument.starts_with("-") || argument == "-") return i;
+    if (argument.find('=') != argument.npos) continue;
+    const std::string_view name = argument.substr(argument.starts_with("--") ? 2 : 1);
+    const auto is_named = [name](const Flag& each) {
+      return each.name == name || (name.size() == 1 && each.letter == name[0]);
+    };
+    const auto flag = std::ranges::find_if(flags, is_named);
+    if (flag != flags.end() && !flag->is_switch()) ++i;
+  }
+  return argc;
+}
+
+bool AsksForHelp(std::string_view argument) { return argument == "--help" || argument == "-h"; }
+
+// A list of files that are read later.
+FlagValue Documents() {
+  return {[](std::string_view, std::string_view) { return absl::OkStatus(); },
+          [] { return std::string(); }, [] {}};
+}
+
+}  // namespace
+
+std::vector<Flag> RunFlags(RunOptions& o) {
+  return {
+      Heading("Which records"),
+      {"store", "DIR", "the event store (required)", Text(o.store)},
+      {"consumer", "NAME", "under which the store keeps how far this run is (required)",
+       Text(o.consumer)},
+      Heading("What is made of them"),
+      {"fold", "FILE",
+       "a document of pleat fold --print-spec; may be repeated. Its lines have the file's\n"
+       "name, without its end, in their ids",
+       Documents()},
+      {"rollup", "FILE", "the same of pleat rollup", Documents()},
+      {"idle", "DURATION",
+       "with --time of the fold or rollup: when nothing was appended for so long, time follows\n"
+       "that of the log, so far behind it (default 30s); inf: only events move time",
+       AboveZero(o.idle)},
+      Heading("Where it goes"),
+      {"output", "FILE", "lines go to the end of this file; - is standard output (default)",
+       FileName(o.output_file, Dash::kStandardStream), 'o'},
+      {"output-store", "DIR", "or into this event store, which is made if it is not there",
+       Text(o.output_store)},
+      {"invalid", "FILE", "lines that are no events go there",
+       FileName(o.invalid_file, Dash::kRefused)},
+      {"late", "FILE", "late ones go there", FileName(o.late_file, Dash::kRefused)},
+      {"quiet-summary", "", "no summary on stderr", Switch(o.quiet_summary)},
+      Heading("How it runs"),
+      {"at-end", "follow|keep",
+       "when all records were read, wait for more (default), or end and keep what is open\n"
+       "for the next run",
+       OneOf(o.at_end, {"follow", "keep"})},
+      {"commit-every", "DURATION",
+       "how often it is kept how far the run is, and lines come out (default 100ms)",
+       AboveZero(o.commit_every)},
+      {"replay-limit", "N",
+       "a snapshot of a partition is taken after so many records (default 1000000); after a\n"
+       "kill no more are read again",
+       Number(o.replay_limit, 1, 2'000'000'000)},
+      {"check", "", "say what would be guaranteed, and run nothing", Switch(o.check)},
+      {"help", "", "this text", Switch(o.help), 'h'},
+  };
+}
+
+int RunMain(int argc, const char* const* argv) {
+  RunOptions options;
+  const std::vector<Flag> table = RunFlags(options);
+  const int command = FindCommand(table, argc, argv);
+  const absl::StatusOr<GivenFlags> given = ParseFlags(table, command, argv);
+  if (!given.ok()) return Complain("run", given.status());
+  if (absl::Status set = SetGiven(table, *given); !set.ok()) return Complain("run", set);
+  if (options.help) {
+    return Print(std::string(kRunExamples) + FlagsHelp(table) + std::string(kRunNotes));
+  }
+  if (absl::Status read = ReadDocuments(*given, options); !read.ok()) return Complain("run", read);
+  if (command < argc) {
+    const std::string_view name = argv[command];
+    if (std::ranges::find(kRunActions, name) == std::end(kRunActions)) {
+      return Complain("run", WrongUsage("cannot run \"" + Printable(name) + "\": there are " +
+                                        Alternatives(kRunActions)));
+    }
+    if (std::any_of(argv + command, argv + argc, AsksForHelp)) {
+      return Print(name == "fold" ? kFoldCommand.Help() : kRollupCommand.Help());
+    }
+    absl::StatusOr<RunCollection> read =
+        ReadCollection(name, std::string(name), argc - command, argv + command);
+    if (!read.ok()) return Complain("run", read.status());
+    options.collections.push_back(*std::move(read));
+  }
+  if (absl::Status usage = CheckUsage(options); !usage.ok()) return Complain("run", usage);
+  return options.check ? CheckRun(options) : RunLanes(options);
+}
+
+}  // namespace pleat::cli

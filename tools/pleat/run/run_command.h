@@ -1,0 +1,19 @@
+// `pleat run`: folds or counts the records of an event store, partition by partition, so that
+// nothing is lost and nothing counts twice, whoever dies.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/pleat/flags.h"
+#include "tools/pleat/run/run_options.h"
+
+namespace pleat::cli {
+
+inline constexpr std::string_view kRunActions[] = {"fold", "rollup"};
+
+std::vector<Flag> RunFlags(RunOptions& options);
+
+int RunMain(int argc, const char* const* argv);
+
+}  // namespace pleat::cli

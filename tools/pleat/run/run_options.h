@@ -1,0 +1,47 @@
+// The options of `pleat run`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <pleat/json.h>
+#include <pleat/json_rollup.h>
+#include <pleat/time.h>
+
+namespace pleat::cli {
+
+// One of the collections of each lane.
+struct RunCollection {
+  std::string name;
+  std::variant<FoldSpec, RollupSpec> spec;
+
+  const EventSpec& event() const {
+    return std::visit([](const auto& each) -> const EventSpec& { return each.event; }, spec);
+  }
+};
+
+enum class RunEnd : uint8_t { kFollow, kKeep };
+
+struct RunOptions {
+  std::string store;     // a directory
+  std::string consumer;  // its name
+  std::vector<RunCollection> collections;
+
+  std::string output_file = "-";
+  std::string output_store;  // these: empty means none
+  std::string invalid_file;
+  std::string late_file;
+
+  RunEnd at_end = RunEnd::kFollow;
+  Duration idle = std::chrono::seconds(30);
+  Duration commit_every = std::chrono::milliseconds(100);
+  int replay_limit = 1'000'000;  // records
+
+  bool check = false;
+  bool quiet_summary = false;
+  bool help = false;
+};
+
+}  // namespace pleat::cli
