@@ -19,6 +19,7 @@
 #include "tools/pleat/fold/fold_command.h"
 #include "tools/pleat/live/live_set_command.h"
 #include "tools/pleat/rollup/rollup_command.h"
+#include "tools/pleat/run/run_command.h"
 #include "tools/pleat/state/state_command.h"
 #include "tools/pleat/store/store_command.h"
 
@@ -233,12 +234,14 @@ TEST(OptionLists, OfEveryCommandAgree) {
   AnalyzeOptions analyze;
   StateOptionsGiven state;
   StoreOptions store;
+  RunOptions run;
   for (const Command& command :
        {CommandOf(kFoldCommand, fold), CommandOf(kLiveSetCommand, live),
         CommandOf(kRollupCommand, rollup),
         CommandOf("analyze", AnalyzeFlags(analyze), AnalyzeHelp(), analyze),
         CommandOf("state", StateFlags(state), StateHelp(), state),
-        CommandOf("store", StoreFlags(store), StoreHelp(), store)}) {
+        CommandOf("store", StoreFlags(store), StoreHelp(), store),
+        CommandOf("run", RunFlags(run), RunHelp(), run)}) {
     SCOPED_TRACE(command.name);
     EXPECT_EQ(OptionsOfHelp(command.help), OptionsOfTable(command.flags));
     ExpectRowsOfTheTable(command);

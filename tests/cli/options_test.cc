@@ -71,7 +71,7 @@ TEST(Program, HelpOnAFullDiskFailsAndSaysSo) {
 TEST(Program, HelpFitsIntoEightyColumns) {
   for (const std::string words :
        {"--help", "--version", "fold --help", "live --help", "rollup --help", "analyze --help",
-        "state --help", "store --help", "completions --help"}) {
+        "state --help", "store --help", "run --help", "completions --help"}) {
     const Finished help = RunPleat(words);
     ASSERT_EQ(help.code, 0) << words;
     std::istringstream lines(help.out);

@@ -233,6 +233,11 @@ std::vector<Flag> RunFlags(RunOptions& o) {
   };
 }
 
+std::string RunHelp() {
+  RunOptions options;
+  return std::string(kRunExamples) + FlagsHelp(RunFlags(options)) + std::string(kRunNotes);
+}
+
 int RunMain(int argc, const char* const* argv) {
   RunOptions options;
   const std::vector<Flag> table = RunFlags(options);
@@ -240,9 +245,7 @@ int RunMain(int argc, const char* const* argv) {
   const absl::StatusOr<GivenFlags> given = ParseFlags(table, command, argv);
   if (!given.ok()) return Complain("run", given.status());
   if (absl::Status set = SetGiven(table, *given); !set.ok()) return Complain("run", set);
-  if (options.help) {
-    return Print(std::string(kRunExamples) + FlagsHelp(table) + std::string(kRunNotes));
-  }
+  if (options.help) return Print(RunHelp());
   if (absl::Status read = ReadDocuments(*given, options); !read.ok()) return Complain("run", read);
   if (command < argc) {
     const std::string_view name = argv[command];

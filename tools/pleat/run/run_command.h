@@ -14,6 +14,8 @@ inline constexpr std::string_view kRunActions[] = {"fold", "rollup"};
 
 std::vector<Flag> RunFlags(RunOptions& options);
 
+std::string RunHelp();
+
 int RunMain(int argc, const char* const* argv);
 
 }  // namespace pleat::cli
