@@ -9,7 +9,9 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-constexpr uint64_t kFormat = 1;
+constexpr uint64_t kFormat = 2;  // 1: had no book of held keys
+constexpr uint8_t kHasSnapshot = 1;
+constexpr uint8_t kHasBook = 2;
 constexpr size_t kChecksumBytes = 8;
 
 void PutTime(FieldWriter& out, EngineTime t) {
@@ -88,11 +90,13 @@ void PutAllButStreams(FieldWriter& out, const LaneCheckpoint& checkpoint) {
   out.PutWord(checkpoint.version);
   out.PutNumber(checkpoint.origin);
   PutTime(out, checkpoint.now);
-  out.PutByte(checkpoint.snapshot ? 1 : 0);
+  out.PutByte(static_cast<uint8_t>((checkpoint.snapshot ? kHasSnapshot : 0) |
+                                   (checkpoint.held ? kHasBook : 0)));
   if (checkpoint.snapshot) {
     out.PutNumber(checkpoint.snapshot->number);
     out.PutNumber(checkpoint.snapshot->offset);
   }
+  if (checkpoint.held) out.PutNumber(*checkpoint.held);
   out.PutNumber(checkpoint.ticks.size());
   for (const LaneTick& tick : checkpoint.ticks) {
     out.PutNumber(tick.offset);
@@ -101,18 +105,20 @@ void PutAllButStreams(FieldWriter& out, const LaneCheckpoint& checkpoint) {
 }
 
 bool GetAllButStreams(FieldReader& in, LaneCheckpoint& checkpoint) {
-  if (!in.Expect(in.Number() == kFormat)) return false;
+  const uint64_t format = in.Number();
+  if (!in.Expect(0 < format && format <= kFormat)) return false;
   checkpoint.life = in.Word();
   checkpoint.version = in.Word();
   checkpoint.origin = in.Number();
   GetTime(in, checkpoint.now);
-  const uint8_t has_snapshot = in.Byte();
-  if (!in.Expect(has_snapshot <= 1)) return false;
-  if (has_snapshot == 1) {
+  const uint8_t has = in.Byte();
+  if (!in.Expect(has <= (format == 1 ? kHasSnapshot : kHasSnapshot | kHasBook))) return false;
+  if ((has & kHasSnapshot) != 0) {
     LaneSnapshotPlace& place = checkpoint.snapshot.emplace();
     place.number = in.Number();
     place.offset = in.Number();
   }
+  if ((has & kHasBook) != 0) checkpoint.held = in.Number();
   checkpoint.ticks.resize(in.Count());
   if (!in.Expect(checkpoint.ticks.size() <= kLaneTicksMax)) return false;
   for (LaneTick& tick : checkpoint.ticks) {

@@ -65,6 +65,12 @@ LaneStatus LaneCore::Status() const {
                     .next = place_.next,
                     .now = place_.now};
   for (const Stream& each : streams_) status.waiting += each.messages.waiting();
+  status.held_keys = held_.keys();
+  if (status.why.ok()) status.why = kept_.trouble;
+  if (const std::string_view full = held_.WhyFull(); status.why.ok() && !full.empty()) {
+    status.why = absl::ResourceExhaustedError(
+        Concat("partition ", partition_, " is read no further: ", full));
+  }
   if (status.why.ok() && ticks_.size() == kLaneTicksMax) {
     status.why = absl::ResourceExhaustedError(kTicksFull);
   }
@@ -88,8 +94,8 @@ std::optional<uint64_t> LaneCore::Start(const LogCommit* committed, uint64_t fir
 
 // Nobody was here before.
 void LaneCore::Begin(uint64_t first) {
-  life_ = options_.life.value_or(RandomHashKey().front());
-  origin_ = place_.next = first;
+  origin_.life = options_.life.value_or(RandomHashKey().front());
+  origin_.offset = place_.next = first;
   phase_ = LanePhase::kLive;
 }
 
@@ -104,12 +110,16 @@ absl::Status LaneCore::GoOn(const LogCommit& committed, LaneSnapshots& snapshots
   LaneCheckpoint& last = last_.checkpoint;
   const bool is_same_version = IsSameVersion();
   if (absl::Status ordered = OrderStreams(); !ordered.ok()) return ordered;
-  life_ = last.life;
+  origin_.life = last.life;
   ticks_ = last.ticks;
-  origin_ = place_.next = last.origin;
-  snapshot_ = last.snapshot;
-  if (snapshot_) {
-    if (absl::Status restored = Restore(*snapshot_, snapshots); !restored.ok()) return restored;
+  if (last.held) {
+    if (absl::Status read = ReadBook(*last.held, snapshots); !read.ok()) return read;
+  }
+  origin_.offset = place_.next = last.origin;
+  kept_.snapshot = last.snapshot;
+  if (kept_.snapshot) {
+    if (absl::Status restored = Restore(*kept_.snapshot, snapshots); !restored.ok())
+      return restored;
   } else {
     for (size_t i = 0; i < streams_.size(); ++i)
       streams_[i].messages.StartAt(0, 0, last.streams[i]);
@@ -129,10 +139,26 @@ bool LaneCore::IsSameVersion() const {
 }
 
 bool LaneCore::WasStoppedAt(uint64_t offset, EngineTime now) const {
-  return snapshot_ && place_.next == offset && place_.now == now &&
+  return kept_.snapshot && place_.next == offset && place_.now == now && !held_.has_decisions() &&
          std::ranges::all_of(last_.checkpoint.streams, [](const StreamCheckpoint& each) {
            return each.confirmed == each.decided;
          });
+}
+
+absl::Status LaneCore::ReadBook(uint64_t number, LaneSnapshots& snapshots) {
+  const absl::StatusOr<std::unique_ptr<ByteSource>> source = snapshots.Get(partition_, number);
+  if (!source.ok()) return source.status();
+  std::string book;
+  for (;;) {
+    char room[4096];
+    const absl::StatusOr<size_t> read = (*source)->Read(room);
+    if (!read.ok()) return read.status();
+    if (*read == 0) break;
+    book.append(room, *read);
+  }
+  if (held_.ReadBook(book, origin_.life, number)) return absl::OkStatus();
+  return absl::DataLossError(Concat("partition ", partition_, ": the book of held keys ", number,
+                                    " is damaged, or one of another lane"));
 }
 
 // The streams of the last commit in our order, and new ones with no message yet.
@@ -167,6 +193,7 @@ std::string LaneCore::Note() const {
     out.PutNumber(each.messages.made());
     out.PutWord(each.messages.digest());
   }
+  if (held_.keys() > 0) out(held_.Records());
   return std::string(out.bytes());
 }
 
@@ -180,7 +207,13 @@ bool LaneCore::ReadNote(std::string_view note) {
     each.decided = in.Number();
     each.digest = in.Word();
   }
+  std::vector<HeldRecord> held;
+  if (in.Has(1)) in(held);
   if (!in.done()) return false;
+  for (const HeldRecord& each : held) {
+    if (!held_.IsNamed(each.offset)) return false;
+    held_.Hold(each.At(each.logged));
+  }
   for (size_t i = 0; i < streams_.size(); ++i) {
     const StreamCheckpoint& last = last_.checkpoint.streams[i];
     const auto found = std::ranges::find(kept, last.name, &StreamCheckpoint::name);
@@ -202,7 +235,7 @@ absl::Status LaneCore::Restore(const LaneSnapshotPlace& place, LaneSnapshots& sn
     return absl::DataLossError(
         Concat("partition ", partition_, ": snapshot ", place.number, " is one of another lane"));
   }
-  kept_at_ = place_;
+  kept_.at = place_;
   return (*restore)->Finish();
 }
 
@@ -252,15 +285,76 @@ bool LaneCore::HasUndercut(EngineTime tick, EngineTime logged) const {
   return is_on_event_time() ? engine_->now() <= SaturatingSub(tick, options_.idle) : logged < tick;
 }
 
-void LaneCore::TakeOne(const LogRecord& record) {
-  if (phase_ == LanePhase::kReplaying) PassTicks(record.offset);
+uint64_t LaneCore::Made() const {
+  uint64_t made = 0;
+  for (const Stream& each : streams_) made += each.messages.made();
+  return made;
+}
+
+Handled LaneCore::HandOver(const LogRecord& record) {
+  const uint64_t made = Made();
+  Handled answer = handler_->Handle(record, lane_);
+  is_on_event_time() ? MoveEngine(engine_->now()) : PopAll();
+  PLEAT_CHECK(answer.is_done() || Made() == made);  // else the messages would come twice
+  return answer;
+}
+
+// What was done is not done now: that may pass, or the handler is another one.
+void LaneCore::RefuseInReplay(const Handled& answer, uint64_t offset) {
+  if (!answer.is_parked()) {
+    replay_wait_.emplace(answer.wait());
+    why_ =
+        absl::UnavailableError(Concat("partition ", partition_, ": the record at offset ", offset,
+                                      " was handled, and now has to wait: ", answer.reason()));
+    return;
+  }
+  Park(absl::FailedPreconditionError(
+      Concat("partition ", partition_, " has diverged: the record at ", "offset ", offset,
+             " was handled, and is refused now: ", answer.reason())));
+}
+
+// While replaying: the decisions before the record at `offset`. False: not all of them, for the moment
+// or for good.
+bool LaneCore::RepeatDecisions(uint64_t offset) {
+  while (const HeldDecision* const decision = held_.NextToRepeat(offset)) {
+    if (decision->at.tick) {
+      Tick(*decision->at.tick);
+      place_.tick = decision->at.tick;
+    }
+    const HeldRecord* const record = held_.RecordOf(*decision);
+    if (record == nullptr) {
+      Park(absl::DataLossError(Concat("partition ", partition_, ": the record at offset ",
+                                      decision->record, " has waited, and is not there")));
+      return false;
+    }
+    if (!decision->is_dropped) {
+      const Handled answer = HandOver(record->At(place_.now));
+      if (!answer.is_done()) return RefuseInReplay(answer, decision->record), false;
+    }
+    held_.Repeat();
+  }
+  return true;
+}
+
+void LaneCore::TakeOne(const LogRecord& record, EngineTime clock) {
+  const bool is_replaying = phase_ == LanePhase::kReplaying;
+  if (is_replaying) {
+    if (!RepeatDecisions(record.offset)) return;
+    PassTicks(record.offset);
+  }
   const std::optional<EngineTime> tick = std::exchange(place_.tick, std::nullopt);
   place_.now = std::max(place_.now, record.logged);
   if (!is_on_event_time()) MoveEngine(place_.now);
   LogRecord handled = record;
   handled.logged = place_.now;
-  handler_->Handle(handled, lane_);
-  is_on_event_time() ? MoveEngine(engine_->now()) : PopAll();
+  // While replaying the book says which records wait: some are records whose key has no line yet.
+  if (is_replaying ? held_.IsNamed(record.offset) : held_.Has(record.key)) {
+    held_.Hold(record);
+  } else if (const Handled answer = HandOver(handled); !answer.is_done()) {
+    if (is_replaying) return RefuseInReplay(answer, record.offset);
+    held_.Hold(record);
+    held_.Refuse(record.key, answer, clock);
+  }
   if (phase_ == LanePhase::kLive && tick && HasUndercut(*tick, record.logged)) {
     if (ticks_.size() == kLaneTicksMax) {
       return Park(absl::ResourceExhaustedError(
@@ -273,18 +367,19 @@ void LaneCore::TakeOne(const LogRecord& record) {
   ++place_.handled;
 }
 
-void LaneCore::Take(std::span<const LogRecord> records) {
+void LaneCore::Take(std::span<const LogRecord> records, EngineTime clock) {
   for (const LogRecord& record : records) {
     if (record.offset < place_.next) continue;  // it was taken before
     if (phase_ == LanePhase::kReplaying && record.offset >= last_.offset) FinishReplay();
-    if (phase_ == LanePhase::kParked) return;
-    TakeOne(record);
+    if (phase_ == LanePhase::kParked || replay_wait_) return;
+    TakeOne(record, clock);
   }
   if (phase_ == LanePhase::kReplaying && place_.next >= last_.offset) FinishReplay();
 }
 
 // All records that the last owner had handled were handled again.
 void LaneCore::FinishReplay() {
+  if (replay_wait_ || !RepeatDecisions(last_.offset)) return;
   PassTicks(last_.offset);
   place_.next = std::max(place_.next, last_.offset);
   const LaneCheckpoint& last = last_.checkpoint;
@@ -301,7 +396,21 @@ void LaneCore::FinishReplay() {
                " came to ", decided.decided, " messages of the stream ", made.name(),
                ", and now to ", made.made(), made.made() == decided.decided ? " others" : "")));
   }
+  if (!held_.EndReplay()) {
+    return Park(absl::DataLossError(Concat("partition ", partition_, ": records of held keys are ",
+                                           "not there, or not those that waited")));
+  }
   phase_ = LanePhase::kLive;
+}
+
+std::optional<uint64_t> LaneCore::ReadsAgain(EngineTime clock) {
+  if (!replay_wait_ || phase_ != LanePhase::kReplaying) return std::nullopt;
+  const EngineTime until = SaturatingAdd(clock, replay_wait_->wait);
+  replay_wait_->until = std::min(replay_wait_->until.value_or(until), until);
+  if (clock < *replay_wait_->until) return std::nullopt;
+  replay_wait_.reset();
+  why_ = absl::OkStatus();
+  return place_.next;
 }
 
 bool LaneCore::WantsEnd(EngineTime now) const {
@@ -334,32 +443,77 @@ void LaneCore::ReachEnd() {
 
 bool LaneCore::IsFull() const {
   if (phase_ != LanePhase::kLive) return false;  // what is replayed has had room before
+  return HasManyMessages() || !held_.WhyFull().empty();
+}
+
+bool LaneCore::HasManyMessages() const {
   uint64_t bytes = 0;
   for (const Stream& each : streams_) bytes += each.messages.bytes();
   return bytes >= options_.messages_bytes_max;
+}
+
+// --- Held keys
+
+// The time of the lane stays: what is handled now is handled as of the last record, or tick.
+void LaneCore::RetryHeld(EngineTime clock) {
+  if (phase_ != LanePhase::kLive) return;
+  for (const std::string& key : held_.Due(clock)) {
+    if (HasManyMessages()) return;
+    while (held_.Has(key)) {
+      const Handled answer = HandOver(held_.First(key).At(place_.now));
+      if (!answer.is_done()) {
+        held_.Refuse(key, answer, clock);
+        break;
+      }
+      held_.Decide(key, position(), /*is_dropped=*/false);
+    }
+  }
+}
+
+void LaneCore::AddHeldKeys(std::vector<HeldKey>& out) const {
+  if (phase_ == LanePhase::kLive) held_.AddTo(partition_, out);
+}
+
+bool LaneCore::Retry(std::string_view key) {
+  if (phase_ != LanePhase::kLive || !held_.Has(key)) return false;
+  held_.RetryNow(key);
+  return true;
+}
+
+bool LaneCore::Drop(std::string_view key, uint64_t offset) {
+  if (phase_ != LanePhase::kLive || !held_.Has(key)) return false;
+  if (held_.First(key).offset != offset) return false;
+  held_.Decide(key, position(), /*is_dropped=*/true);
+  if (held_.Has(key)) held_.RetryNow(key);
+  return true;
 }
 
 // --- Commits and snapshots
 
 bool LaneCore::IsSnapshotConfirmed() const {
   for (size_t i = 0; i < streams_.size(); ++i) {
-    if (streams_[i].messages.confirmed() < new_snapshot_->made[i]) return false;
+    if (streams_[i].messages.confirmed() < kept_.fresh->made[i]) return false;
   }
   return true;
 }
 
-LaneCore::Commit LaneCore::MakeCommit() {
-  if (new_snapshot_ && IsSnapshotConfirmed()) {
-    snapshot_ = new_snapshot_->place;
-    new_snapshot_.reset();
-    std::erase_if(ticks_, [this](const LaneTick& t) { return t.offset < snapshot_->offset; });
-  }
+// From the next commit on.
+void LaneCore::AdoptSnapshot() {
+  if (!kept_.fresh || !IsSnapshotConfirmed()) return;
+  kept_.snapshot = kept_.fresh->place;
+  kept_.fresh.reset();
+  std::erase_if(ticks_, [this](const LaneTick& t) { return t.offset < kept_.snapshot->offset; });
+  held_.ForgetKept();
+}
+
+LaneCore::Commit LaneCore::MakeCommit() const {
   Commit commit{.offset = place_.next,
-                .checkpoint = {.life = life_,
+                .checkpoint = {.life = origin_.life,
                                .version = options_.version,
-                               .origin = origin_,
+                               .origin = origin_.offset,
                                .now = place_.now,
-                               .snapshot = snapshot_,
+                               .snapshot = kept_.snapshot,
+                               .held = held_.number(),
                                .ticks = ticks_}};
   for (const Stream& each : streams_) {
     commit.checkpoint.streams.push_back(each.messages.Checkpoint());
@@ -367,7 +521,23 @@ LaneCore::Commit LaneCore::MakeCommit() {
   return commit;
 }
 
-std::optional<LogCommit> LaneCore::Decide(EngineTime now, bool stopping) {
+// The book of held keys, if it has changed.
+absl::Status LaneCore::KeepBook(LaneSnapshots& snapshots) {
+  if (!held_.is_changed()) return absl::OkStatus();
+  std::optional<uint64_t> number;
+  if (held_.has_book()) {
+    const std::string book = held_.Book(origin_.life);
+    const absl::StatusOr<uint64_t> put =
+        snapshots.Put(partition_, [&](ByteSink& sink) { return sink.Append(book); });
+    if (!put.ok()) return put.status();
+    number = *put;
+  }
+  if (held_.number()) kept_.books.push_back(*held_.number());
+  held_.SetNumber(number);
+  return absl::OkStatus();
+}
+
+std::optional<LogCommit> LaneCore::Decide(EngineTime now, bool stopping, LaneSnapshots& snapshots) {
   if (phase_ != LanePhase::kLive || under_way_) return std::nullopt;
   const bool has_undecided = std::ranges::any_of(
       streams_, [](const Stream& each) { return each.messages.has_undecided(); });
@@ -375,6 +545,12 @@ std::optional<LogCommit> LaneCore::Decide(EngineTime now, bool stopping) {
   const Duration every = options_.commit_every * (is_urgent ? 1 : kSeldom);
   decided_at_ = std::min(decided_at_, now);  // a clock may be set back
   if (now < SaturatingAdd(decided_at_, every)) return std::nullopt;
+  AdoptSnapshot();
+  kept_.trouble = KeepBook(snapshots);
+  if (!kept_.trouble.ok()) {
+    decided_at_ = now;
+    return std::nullopt;
+  }
   Commit commit = MakeCommit();
   if (commit == last_) return std::nullopt;
   decided_at_ = now;
@@ -385,23 +561,41 @@ std::optional<LogCommit> LaneCore::Decide(EngineTime now, bool stopping) {
                    .metadata = BytesOf(under_way_->checkpoint)};
 }
 
-void LaneCore::Committed(CommitOutcome outcome) {
+void LaneCore::Committed(CommitOutcome outcome, LaneSnapshots& snapshots) {
   PLEAT_CHECK(under_way_ && outcome != CommitOutcome::kFenced);
-  if (outcome == CommitOutcome::kCommitted) {
-    last_ = *std::move(under_way_);
-    for (size_t i = 0; i < streams_.size(); ++i) {
-      streams_[i].messages.SetDecided(last_.checkpoint.streams[i].decided);
-    }
+  const std::optional<Commit> answered = std::exchange(under_way_, std::nullopt);
+  if (outcome != CommitOutcome::kCommitted) return;
+  last_ = *answered;
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    streams_[i].messages.SetDecided(last_.checkpoint.streams[i].decided);
   }
-  under_way_.reset();
+  RemoveUnneeded(snapshots);
+}
+
+// What neither the last commit names nor a later one may name. What is left because of an error goes
+// with a later one.
+void LaneCore::RemoveUnneeded(LaneSnapshots& snapshots) {
+  for (const uint64_t book : std::exchange(kept_.books, {}))
+    snapshots.Remove(partition_, book).IgnoreError();
+  uint64_t needed = UINT64_MAX;
+  const auto need = [&needed](const std::optional<LaneSnapshotPlace>& place) {
+    if (place) needed = std::min(needed, place->number);
+  };
+  need(last_.checkpoint.snapshot);
+  need(kept_.snapshot);
+  if (kept_.fresh) need(kept_.fresh->place);
+  if (held_.number()) needed = std::min(needed, *held_.number());
+  if (needed == UINT64_MAX || needed == std::exchange(kept_.needed, needed)) return;
+  snapshots.RemoveBefore(partition_, needed).IgnoreError();
 }
 
 bool LaneCore::HasCommittedAll() const {
   if (phase_ == LanePhase::kParked) return true;
-  if (phase_ == LanePhase::kReplaying || under_way_ || new_snapshot_ || !IsKept()) return false;
+  if (phase_ == LanePhase::kReplaying || under_way_ || kept_.fresh || !IsKept()) return false;
   // Without a commit there is nothing to go on from.
   if (last_.checkpoint.streams.size() != streams_.size()) return false;
-  if (last_.checkpoint.snapshot != snapshot_) return false;
+  if (last_.checkpoint.snapshot != kept_.snapshot) return false;
+  if (held_.is_changed() || last_.checkpoint.held != held_.number()) return false;
   if (last_.offset != place_.next || last_.checkpoint.now != place_.now) return false;
   for (size_t i = 0; i < streams_.size(); ++i) {
     if (streams_[i].messages.Checkpoint() != last_.checkpoint.streams[i]) return false;
@@ -411,29 +605,28 @@ bool LaneCore::HasCommittedAll() const {
 
 // Whether the newest snapshot has all.
 bool LaneCore::IsKept() const {
-  return kept_at_ && kept_at_->next == place_.next && kept_at_->now == place_.now;
+  return kept_.at && kept_.at->next == place_.next && kept_.at->now == place_.now &&
+         !held_.has_decided_since_kept();
 }
 
 void LaneCore::KeepSnapshot(LaneSnapshots& snapshots, bool stopping) {
   const bool has_many = place_.handled >= options_.replay_limit ||
-                        (ticks_.size() == kLaneTicksMax && place_.handled > 0);
+                        (ticks_.size() == kLaneTicksMax && place_.handled > 0) ||
+                        held_.IsSnapshotDue();
   const bool is_due = has_many || (stopping && !IsKept());
-  if (!is_due || new_snapshot_ || phase_ != LanePhase::kLive) return;
+  if (!is_due || kept_.fresh || phase_ != LanePhase::kLive) return;
   const std::string note = Note();
   const absl::StatusOr<uint64_t> number = snapshots.Put(
       partition_, [&](ByteSink& sink) { return TakeSnapshot(*engine_, sink, {.note = note}); });
   place_.handled = 0;
+  held_.TrySnapshot();
   why_ = number.status();
   if (!number.ok()) return;
-  kept_at_ = place_;
-  NewSnapshot& kept = new_snapshot_.emplace();
+  kept_.at = place_;
+  held_.SetKept();
+  NewSnapshot& kept = kept_.fresh.emplace();
   kept.place = {.number = *number, .offset = place_.next};
   for (const Stream& each : streams_) kept.made.push_back(each.messages.made());
-}
-
-std::optional<uint64_t> LaneCore::snapshot_committed() const {
-  if (!last_.checkpoint.snapshot) return std::nullopt;
-  return last_.checkpoint.snapshot->number;
 }
 
 // --- Messages
@@ -447,7 +640,7 @@ size_t LaneCore::Lend(size_t max, EngineTime now, EngineTime until, std::vector<
                         [&](uint64_t number, const MessageStream::Entry& entry) {
                           out.push_back({.id = {.partition = partition_,
                                                 .stream = static_cast<uint32_t>(i),
-                                                .life = life_,
+                                                .life = origin_.life,
                                                 .number = number},
                                          .stream = stream.name(),
                                          .key = entry.key,
@@ -459,7 +652,7 @@ size_t LaneCore::Lend(size_t max, EngineTime now, EngineTime until, std::vector<
 
 MessageStream* LaneCore::StreamOf(const MessageId& id) {
   const bool is_here = phase_ == LanePhase::kLive && id.partition == partition_ &&
-                       id.life == life_ && id.stream < streams_.size();
+                       id.life == origin_.life && id.stream < streams_.size();
   return is_here ? &streams_[id.stream].messages : nullptr;
 }
 
