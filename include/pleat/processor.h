@@ -32,8 +32,8 @@
 // read, and of nothing else, so another owner that reads them makes the same messages.
 //
 // A record that cannot be handled now holds its *key*: the key's records wait in their order, until
-// the handler takes the first one, or a person has looked at it; other keys go on. Which records wait,
-// and which were handled later, is on the disk before a commit behind them.
+// the handler takes the first one, or a person has looked at it; other keys go on. Which records
+// wait, and which were handled later, is on the disk before a commit behind them.
 //
 //   1. Decide. A commit says how far the lane has read, and which messages came of that.
 //   2. Publish. Only then these messages are lent.
