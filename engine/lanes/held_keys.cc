@@ -173,7 +173,8 @@ std::vector<HeldRecord> HeldKeys::Records() const {
 void HeldKeys::ForgetKept() {
   PLEAT_CHECK(forgotten_ <= kept_ && kept_ <= decided());
   const auto end = decisions_.begin() + static_cast<ptrdiff_t>(kept_ - forgotten_);
-  is_changed_ |= end != decisions_.begin();
+  // A book that is older than the snapshot would keep the snapshots before from being removed.
+  is_changed_ |= has_book();
   decisions_.erase(decisions_.begin(), end);
   forgotten_ = kept_;
 }

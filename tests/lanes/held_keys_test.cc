@@ -318,6 +318,19 @@ TEST_F(HeldKeysTest, BooksThatNoCommitNamesAreRemoved) {
   EXPECT_EQ(log_.Snapshots(0), 1u) << "nothing waits";
 }
 
+TEST_F(HeldKeysTest, AKeyThatIsParkedForLongKeepsNoOldSnapshots) {
+  Begin({.replay_limit = 1});
+  bad_ = {0};
+  Append("ann", 0s);
+  for (Duration at = 0s; at < 50s; at += 5s) {
+    Append("bob", at);
+    Run(at);
+    Run(at + 2s);
+    EXPECT_LE(log_.Snapshots(0), 2u) << "a snapshot and a book";
+  }
+  EXPECT_EQ(log_.Committed(0)->offset, 11u);
+}
+
 TEST_F(HeldKeysTest, NothingIsCommittedWhileTheBookCannotBeKept) {
   Begin();
   away_ = {"ann"};
