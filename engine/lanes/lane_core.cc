@@ -64,6 +64,7 @@ LaneStatus LaneCore::Status() const {
                     .now = place_.now};
   for (const Stream& each : streams_) status.waiting += each.messages.waiting();
   status.held_keys = held_.keys();
+  status.buried = buried_.all().size();
   if (status.why.ok()) status.why = kept_.trouble;
   if (const std::string_view full = held_.WhyFull(); status.why.ok() && !full.empty()) {
     status.why = absl::ResourceExhaustedError(
@@ -267,6 +268,7 @@ void LaneCore::AdoptSnapshot() {
   kept_.fresh.reset();
   std::erase_if(ticks_, [this](const LaneTick& t) { return t.offset < kept_.snapshot->offset; });
   held_.ForgetKept();
+  buried_.KeepAnew();
 }
 
 LaneCore::Commit LaneCore::MakeCommit() const {
@@ -277,6 +279,7 @@ LaneCore::Commit LaneCore::MakeCommit() const {
                                .now = place_.now,
                                .snapshot = kept_.snapshot,
                                .held = held_.number(),
+                               .buried = buried_.number(),
                                .ticks = ticks_}};
   for (const Stream& each : streams_) {
     commit.checkpoint.streams.push_back(each.messages.Checkpoint());
@@ -284,19 +287,26 @@ LaneCore::Commit LaneCore::MakeCommit() const {
   return commit;
 }
 
-// The book of held keys, if it has changed.
-absl::Status LaneCore::KeepBook(LaneSnapshots& snapshots) {
-  if (!held_.is_changed()) return absl::OkStatus();
+// Those that have changed.
+absl::Status LaneCore::KeepBooks(LaneSnapshots& snapshots) {
+  absl::Status status = KeepBook(held_, snapshots);
+  if (status.ok()) status = KeepBook(buried_, snapshots);
+  return status;
+}
+
+template <class Books>
+absl::Status LaneCore::KeepBook(Books& of, LaneSnapshots& snapshots) {
+  if (!of.is_changed()) return absl::OkStatus();
   std::optional<uint64_t> number;
-  if (held_.has_book()) {
-    const std::string book = held_.Book(origin_.life);
+  if (of.has_book()) {
+    const std::string book = of.Book(origin_.life);
     const absl::StatusOr<uint64_t> put =
         snapshots.Put(partition_, [&](ByteSink& sink) { return sink.Append(book); });
     if (!put.ok()) return put.status();
     number = *put;
   }
-  if (held_.number()) kept_.books.push_back(*held_.number());
-  held_.SetNumber(number);
+  if (of.number()) kept_.books.push_back(*of.number());
+  of.SetNumber(number);
   return absl::OkStatus();
 }
 
@@ -309,7 +319,7 @@ std::optional<LogCommit> LaneCore::Decide(EngineTime now, bool stopping, LaneSna
   decided_at_ = std::min(decided_at_, now);  // a clock may be set back
   if (now < SaturatingAdd(decided_at_, every)) return std::nullopt;
   AdoptSnapshot();
-  kept_.trouble = KeepBook(snapshots);
+  kept_.trouble = KeepBooks(snapshots);
   if (!kept_.trouble.ok()) {
     decided_at_ = now;
     return std::nullopt;
@@ -347,7 +357,8 @@ void LaneCore::RemoveUnneeded(LaneSnapshots& snapshots) {
   need(last_.checkpoint.snapshot);
   need(kept_.snapshot);
   if (kept_.fresh) need(kept_.fresh->place);
-  if (held_.number()) needed = std::min(needed, *held_.number());
+  for (const std::optional<uint64_t> book : {held_.number(), buried_.number()})
+    needed = std::min(needed, book.value_or(needed));
   if (needed == UINT64_MAX || needed == std::exchange(kept_.needed, needed)) return;
   snapshots.RemoveBefore(partition_, needed).IgnoreError();
 }
@@ -359,6 +370,7 @@ bool LaneCore::HasCommittedAll() const {
   if (last_.checkpoint.streams.size() != streams_.size()) return false;
   if (last_.checkpoint.snapshot != kept_.snapshot) return false;
   if (held_.is_changed() || last_.checkpoint.held != held_.number()) return false;
+  if (buried_.is_changed() || last_.checkpoint.buried != buried_.number()) return false;
   if (last_.offset != place_.next || last_.checkpoint.now != place_.now) return false;
   for (size_t i = 0; i < streams_.size(); ++i) {
     if (streams_[i].messages.Checkpoint() != last_.checkpoint.streams[i]) return false;
@@ -401,16 +413,73 @@ size_t LaneCore::Lend(size_t max, EngineTime now, EngineTime until, std::vector<
     MessageStream& stream = streams_[i].messages;
     lent += stream.Lend(max - lent, now, until,
                         [&](uint64_t number, const MessageStream::Entry& entry) {
-                          out.push_back({.id = {.partition = partition_,
-                                                .stream = static_cast<uint32_t>(i),
-                                                .life = origin_.life,
-                                                .number = number},
-                                         .stream = stream.name(),
-                                         .key = entry.key,
-                                         .payload = entry.payload});
+                          out.push_back(MessageOf(i, number, entry.key, entry.payload));
                         });
   }
+  lent += buried_.Lend(
+      max - lent, now, until,
+      [&](const BuriedMessages::Name& name, const BuriedMessages::Entry& entry) {
+        out.push_back(MessageOf(StreamNamed(name), name.second, entry.key, entry.payload));
+      });
   return lent;
+}
+
+Message LaneCore::MessageOf(size_t stream, uint64_t number, const std::string& key,
+                            const std::string& payload) const {
+  return {.id = {.partition = partition_,
+                 .stream = static_cast<uint32_t>(stream),
+                 .life = origin_.life,
+                 .number = number},
+          .stream = streams_[stream].messages.name(),
+          .key = key,
+          .payload = payload};
+}
+
+size_t LaneCore::StreamNamed(const BuriedMessages::Name& name) const {
+  const auto found = std::ranges::find(
+      streams_, name.first, [](const Stream& each) { return each.messages.name_hash(); });
+  PLEAT_CHECK(found != streams_.end());
+  return static_cast<size_t>(found - streams_.begin());
+}
+
+bool LaneCore::Ack(const MessageId& id) {
+  MessageStream* const stream = StreamOf(id);
+  return stream != nullptr && (stream->Confirm(id.number) || buried_.Confirm(NameOf(id)));
+}
+
+bool LaneCore::Nack(const MessageId& id, EngineTime at) {
+  MessageStream* const stream = StreamOf(id);
+  return stream != nullptr &&
+         (stream->LendAgain(id.number, at) || buried_.LendAgain(NameOf(id), at));
+}
+
+bool LaneCore::Bury(const MessageId& id, std::string_view reason) {
+  MessageStream* const stream = StreamOf(id);
+  if (stream == nullptr) return false;
+  const MessageStream::Entry* const entry = stream->Find(id.number);
+  if (entry == nullptr) return buried_.BuryAgain(NameOf(id), reason);
+  return buried_.Bury(NameOf(id), entry->key, entry->payload, reason) && stream->Confirm(id.number);
+}
+
+bool LaneCore::Revive(const MessageId& id) {
+  return StreamOf(id) != nullptr && buried_.Revive(NameOf(id));
+}
+
+bool LaneCore::DropBuried(const MessageId& id) {
+  return StreamOf(id) != nullptr && buried_.Drop(NameOf(id));
+}
+
+void LaneCore::AddBuried(std::vector<BuriedMessage>& out) const {
+  if (phase_ != LanePhase::kLive) return;
+  for (const auto& [name, entry] : buried_.all()) {
+    out.push_back({.message = MessageOf(StreamNamed(name), name.second, entry.key, entry.payload),
+                   .reason = entry.reason,
+                   .is_revived = entry.is_revived});
+  }
+}
+
+BuriedMessages::Name LaneCore::NameOf(const MessageId& id) const {
+  return {streams_[id.stream].messages.name_hash(), id.number};
 }
 
 MessageStream* LaneCore::StreamOf(const MessageId& id) {

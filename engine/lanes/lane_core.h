@@ -26,6 +26,7 @@
 #include <pleat/time.h>
 #include <pleat/untyped/partitioned_log.h>
 
+#include "engine/lanes/buried_messages.h"
 #include "engine/lanes/held_keys.h"
 #include "engine/lanes/lane_checkpoint.h"
 #include "engine/lanes/message_stream.h"
@@ -71,7 +72,8 @@ class LaneCore {
 
   // --- Commits and snapshots
 
-  // What is to be committed, if something is due. The book of held keys is kept before.
+  // What is to be committed, if something is due. The books of held keys and of buried messages are
+  // kept before.
   std::optional<LogCommit> Decide(EngineTime now, bool stopping, LaneSnapshots& snapshots);
   // The answer: not kFenced. Removes snapshots and books that are not needed any more.
   void Committed(CommitOutcome outcome, LaneSnapshots& snapshots);
@@ -82,8 +84,14 @@ class LaneCore {
 
   // --- Messages
 
+  // As those of Processor.
   size_t Lend(size_t max, EngineTime now, EngineTime until, std::vector<Message>& out);
-  MessageStream* StreamOf(const MessageId& id);
+  bool Ack(const MessageId& id);
+  bool Nack(const MessageId& id, EngineTime at);
+  bool Bury(const MessageId& id, std::string_view reason);
+  bool Revive(const MessageId& id);
+  bool DropBuried(const MessageId& id);
+  void AddBuried(std::vector<BuriedMessage>& out) const;
 
  private:
   friend class Lane;
@@ -131,6 +139,12 @@ class LaneCore {
     std::optional<EngineTime> until;
   };
 
+  MessageStream* StreamOf(const MessageId& id);
+  BuriedMessages::Name NameOf(const MessageId& id) const;
+  size_t StreamNamed(const BuriedMessages::Name& name) const;
+  Message MessageOf(size_t stream, uint64_t number, const std::string& key,
+                    const std::string& payload) const;
+
   // Of Lane.
   void AddStream(std::string_view name, Lane::PopAll pop_all);
   void Emit(std::string_view key, std::string_view payload);
@@ -146,8 +160,10 @@ class LaneCore {
   bool WasStoppedAt(uint64_t offset, EngineTime now) const;
   absl::Status Restore(const LaneSnapshotPlace& place, LaneSnapshots& snapshots);
   bool ReadNote(std::string_view note);
-  absl::Status ReadBook(uint64_t number, LaneSnapshots& snapshots);
-  absl::Status KeepBook(LaneSnapshots& snapshots);
+  absl::Status ReadBooks(LaneSnapshots& snapshots);
+  absl::Status KeepBooks(LaneSnapshots& snapshots);
+  template <class Books>
+  absl::Status KeepBook(Books& of, LaneSnapshots& snapshots);
   void RemoveUnneeded(LaneSnapshots& snapshots);
   std::string Note() const;
   void FinishReplay();
@@ -183,6 +199,7 @@ class LaneCore {
   Kept kept_;
   std::optional<EngineTime> asked_at_;
   HeldKeys held_{options_};
+  BuriedMessages buried_{options_};
   std::optional<ReplayWait> replay_wait_;
 };
 

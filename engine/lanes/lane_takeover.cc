@@ -10,6 +10,22 @@
 #include "engine/lanes/lane_core.h"
 
 namespace pleat::inline v0_1 {
+namespace {
+
+absl::StatusOr<std::string> ReadAll(int partition, uint64_t number, LaneSnapshots& snapshots) {
+  const absl::StatusOr<std::unique_ptr<ByteSource>> source = snapshots.Get(partition, number);
+  if (!source.ok()) return source.status();
+  std::string all;
+  for (;;) {
+    char room[4096];
+    const absl::StatusOr<size_t> read = (*source)->Read(room);
+    if (!read.ok()) return read.status();
+    if (*read == 0) return all;
+    all.append(room, *read);
+  }
+}
+
+}  // namespace
 
 std::optional<uint64_t> LaneCore::Start(const LogCommit* committed, uint64_t first,
                                         LaneSnapshots& snapshots) {
@@ -44,9 +60,7 @@ absl::Status LaneCore::GoOn(const LogCommit& committed, LaneSnapshots& snapshots
   if (absl::Status ordered = OrderStreams(); !ordered.ok()) return ordered;
   origin_.life = last.life;
   ticks_ = last.ticks;
-  if (last.held) {
-    if (absl::Status read = ReadBook(*last.held, snapshots); !read.ok()) return read;
-  }
+  if (absl::Status read = ReadBooks(snapshots); !read.ok()) return read;
   origin_.offset = place_.next = last.origin;
   kept_.snapshot = last.snapshot;
   if (kept_.snapshot) {
@@ -55,6 +69,11 @@ absl::Status LaneCore::GoOn(const LogCommit& committed, LaneSnapshots& snapshots
   } else {
     for (size_t i = 0; i < streams_.size(); ++i)
       streams_[i].messages.StartAt(0, 0, last.streams[i]);
+  }
+  for (const auto& [name, entry] : buried_.all()) {
+    for (Stream& each : streams_) {
+      if (each.messages.name_hash() == name.first) each.messages.CountConfirmed(name.second);
+    }
   }
   // Another version makes other messages of the same records: so none may have to be made again.
   if (is_same_version || WasStoppedAt(committed.offset, last.now)) return absl::OkStatus();
@@ -77,20 +96,17 @@ bool LaneCore::WasStoppedAt(uint64_t offset, EngineTime now) const {
          });
 }
 
-absl::Status LaneCore::ReadBook(uint64_t number, LaneSnapshots& snapshots) {
-  const absl::StatusOr<std::unique_ptr<ByteSource>> source = snapshots.Get(partition_, number);
-  if (!source.ok()) return source.status();
-  std::string book;
-  for (;;) {
-    char room[4096];
-    const absl::StatusOr<size_t> read = (*source)->Read(room);
-    if (!read.ok()) return read.status();
-    if (*read == 0) break;
-    book.append(room, *read);
-  }
-  if (held_.ReadBook(book, origin_.life, number)) return absl::OkStatus();
-  return absl::DataLossError(Concat("partition ", partition_, ": the book of held keys ", number,
-                                    " is damaged, or one of another lane"));
+absl::Status LaneCore::ReadBooks(LaneSnapshots& snapshots) {
+  const auto read = [&](std::optional<uint64_t> number, auto& books) -> absl::Status {
+    if (!number) return absl::OkStatus();
+    const absl::StatusOr<std::string> book = ReadAll(partition_, *number, snapshots);
+    if (!book.ok()) return book.status();
+    if (books.ReadBook(*book, origin_.life, *number)) return absl::OkStatus();
+    return absl::DataLossError(Concat("partition ", partition_, ": the book ", *number,
+                                      " is damaged, or one of another lane"));
+  };
+  if (absl::Status held = read(last_.checkpoint.held, held_); !held.ok()) return held;
+  return read(last_.checkpoint.buried, buried_);
 }
 
 // The streams of the last commit in our order, and new ones with no message yet.

@@ -24,6 +24,10 @@ void MessageStream::StartAt(uint64_t made, uint64_t digest, const StreamCheckpoi
   for (const NumberRange& range : last.ranges) confirmed_above_.emplace(range.begin, range.end);
 }
 
+void MessageStream::CountConfirmed(uint64_t number) {
+  if (!WasConfirmed(number)) AddConfirmed(number);
+}
+
 bool MessageStream::WasConfirmed(uint64_t number) const {
   if (number < confirmed_before_) return true;
   const auto behind = confirmed_above_.upper_bound(number);
@@ -124,6 +128,11 @@ void MessageStream::LeaveLine(uint64_t number, const Entry& entry) {
     line->second.first = entry.behind;
     if (entry.behind < decided_) ready_.insert(entry.behind);
   }
+}
+
+const MessageStream::Entry* MessageStream::Find(uint64_t number) const {
+  const auto found = entries_.find(number);
+  return found == entries_.end() || number >= decided_ ? nullptr : &found->second;
 }
 
 bool MessageStream::Confirm(uint64_t number) {

@@ -40,6 +40,7 @@ class Processor::Core final : private LogListener {
     PLEAT_CHECK(options_.commit_every > Duration{0} && options_.margin >= Duration{0});
     PLEAT_CHECK(options_.idle > Duration{0});
     PLEAT_CHECK(options_.replay_limit > 0 && options_.messages_bytes_max > 0);
+    PLEAT_CHECK(options_.buried_bytes_max > 0);
     PLEAT_CHECK(options_.held_bytes_max > 0 && options_.held_records_max > 0);
   }
 
@@ -97,13 +98,13 @@ class Processor::Core final : private LogListener {
   }
   bool Ack(const MessageId& id) {
     LockGuard guard(lock_);
-    MessageStream* const stream = StreamOf(id);
-    return stream != nullptr && stream->Confirm(id.number);
+    LaneCore* const lane = LaneOf(id.partition);
+    return lane != nullptr && lane->Ack(id);
   }
   bool Nack(const MessageId& id, Duration delay, EngineTime now) {
     LockGuard guard(lock_);
-    MessageStream* const stream = StreamOf(id);
-    return stream != nullptr && stream->LendAgain(id.number, SaturatingAdd(now, delay));
+    LaneCore* const lane = LaneOf(id.partition);
+    return lane != nullptr && lane->Nack(id, SaturatingAdd(now, delay));
   }
 
   std::vector<LaneStatus> lanes() const {
@@ -122,13 +123,35 @@ class Processor::Core final : private LogListener {
   }
   bool Retry(int partition, std::string_view key) {
     LockGuard guard(lock_);
-    const auto found = lanes_.find(partition);
-    return found != lanes_.end() && found->second.lane->Retry(key);
+    LaneCore* const lane = LaneOf(partition);
+    return lane != nullptr && lane->Retry(key);
   }
   bool Drop(int partition, std::string_view key, uint64_t offset) {
     LockGuard guard(lock_);
-    const auto found = lanes_.find(partition);
-    return found != lanes_.end() && found->second.lane->Drop(key, offset);
+    LaneCore* const lane = LaneOf(partition);
+    return lane != nullptr && lane->Drop(key, offset);
+  }
+
+  bool Bury(const MessageId& id, std::string_view reason) {
+    LockGuard guard(lock_);
+    LaneCore* const lane = LaneOf(id.partition);
+    return lane != nullptr && lane->Bury(id, reason);
+  }
+  std::vector<BuriedMessage> buried() const {
+    std::vector<BuriedMessage> all;
+    LockGuard guard(lock_);
+    for (const auto& [partition, held] : lanes_) held.lane->AddBuried(all);
+    return all;
+  }
+  bool Revive(const MessageId& id) {
+    LockGuard guard(lock_);
+    LaneCore* const lane = LaneOf(id.partition);
+    return lane != nullptr && lane->Revive(id);
+  }
+  bool DropBuried(const MessageId& id) {
+    LockGuard guard(lock_);
+    LaneCore* const lane = LaneOf(id.partition);
+    return lane != nullptr && lane->DropBuried(id);
   }
 
  private:
@@ -140,9 +163,9 @@ class Processor::Core final : private LogListener {
     bool starts_again = false;
   };
 
-  MessageStream* StreamOf(const MessageId& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
-    const auto found = lanes_.find(id.partition);
-    return found == lanes_.end() ? nullptr : found->second.lane->StreamOf(id);
+  LaneCore* LaneOf(int partition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    const auto found = lanes_.find(partition);
+    return found == lanes_.end() ? nullptr : found->second.lane.get();
   }
   LaneCore& lane(int partition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
     const auto found = lanes_.find(partition);
@@ -219,5 +242,11 @@ bool Processor::Retry(int partition, std::string_view key) { return core_->Retry
 bool Processor::Drop(int partition, std::string_view key, uint64_t offset) {
   return core_->Drop(partition, key, offset);
 }
+bool Processor::Bury(const MessageId& id, std::string_view reason) {
+  return core_->Bury(id, reason);
+}
+std::vector<BuriedMessage> Processor::buried() const { return core_->buried(); }
+bool Processor::Revive(const MessageId& id) { return core_->Revive(id); }
+bool Processor::Drop(const MessageId& id) { return core_->DropBuried(id); }
 
 }  // namespace pleat::inline v0_1

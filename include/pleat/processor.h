@@ -242,6 +242,10 @@ struct ProcessorOptions {
   // The same while one key has so many. Range: 1 or more.
   size_t held_records_max = 1'000;
 
+  // Bury() takes no more messages of a lane while those buried would take more bytes. They are
+  // written anew with each change. Range: 1 or more.
+  size_t buried_bytes_max = size_t{1} << 20;
+
   // For tests; a program leaves it out, and each life is drawn from the operating system.
   std::optional<uint64_t> life = std::nullopt;
 };
@@ -262,6 +266,7 @@ struct LaneStatus {
   uint64_t next = 0;       // the offset where it reads on
   uint64_t waiting = 0;    // messages that wait for an ack, or to be decided
   uint64_t held_keys = 0;  // see Processor::held_keys()
+  uint64_t buried = 0;     // messages, see Processor::Bury()
   EngineTime now{};
 };
 
@@ -275,6 +280,13 @@ struct HeldKey {
   uint64_t records = 0;
   uint64_t bytes = 0;     // that count for held_bytes_max
   uint64_t attempts = 0;  // about how often the first record was refused
+};
+
+// A message that was set aside.
+struct BuriedMessage {
+  Message message;
+  std::string reason;
+  bool is_revived = false;  // lent until it is acked
 };
 
 // Thread safety: any thread may call any method at any time, but the destructor; Run() at most one
@@ -321,6 +333,19 @@ class PLEAT_EXPORT Processor {
   // The record is never handled, and the key goes on as by Retry(). Durable with the lane's next
   // commit. False: it is not the first of its key's records that wait.
   bool Drop(int partition, std::string_view key, uint64_t offset);
+
+  // Sets a message aside that waits for an ack, and cannot be delivered: nothing waits for it any
+  // more. It is kept whole, and counts as acked once the lane's next commit has it; a next owner
+  // has it as well. The first 1,024 bytes of the reason are kept. False: no such message waits, or
+  // there is no room, see buried_bytes_max.
+  bool Bury(const MessageId& id, std::string_view reason);
+  // All of them, by lane, stream and number. None of a lane that replays or is parked. O(bytes).
+  std::vector<BuriedMessage> buried() const;
+  // The message is lent again until it is acked, or buried once more; later messages of its key may
+  // have come before. False: it is not buried, or is revived.
+  bool Revive(const MessageId& id);
+  // The message is never delivered. False: it is not buried.
+  bool Drop(const MessageId& id);
 
  private:
   class Core;

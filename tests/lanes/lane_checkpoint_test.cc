@@ -21,6 +21,7 @@ LaneCheckpoint Drawn(std::mt19937_64& random) {
                             .now = Clamp(EngineTime(Duration(static_cast<int64_t>(random()))))};
   if (draw(2) == 0) checkpoint.snapshot = {.number = random(), .offset = random()};
   if (draw(2) == 0) checkpoint.held = random();
+  if (draw(2) == 0) checkpoint.buried = random();
   for (uint64_t i = draw(kLaneTicksMax + 1); i > 0; --i) {
     checkpoint.ticks.push_back({.offset = random(), .time = kT0 + Duration(draw(1'000'000))});
   }
@@ -76,7 +77,8 @@ TEST(LaneCheckpointTest, HasRoomForTheMostOfEverything) {
                       .origin = UINT64_MAX,
                       .now = kEndOfTime,
                       .snapshot = LaneSnapshotPlace{UINT64_MAX, UINT64_MAX},
-                      .held = UINT64_MAX};
+                      .held = UINT64_MAX,
+                      .buried = UINT64_MAX};
   most.ticks.assign(kLaneTicksMax, {.offset = UINT64_MAX, .time = kEndOfTime});
   most.streams.assign(kLaneStreamsMax, {.decided = UINT64_MAX, .digest = UINT64_MAX});
   const std::string bytes = BytesOf(most);

@@ -37,6 +37,7 @@ struct Totals {
   uint64_t snapshots = 0;
   uint64_t refused = 0;
   uint64_t dropped = 0;
+  uint64_t buried = 0;
 };
 Totals totals;
 
@@ -53,6 +54,7 @@ class Episode {
     is_fussy_ = Draw(3) == 0;
     if (Draw(3) == 0) options_.held_bytes_max = 2'000;
     if (Draw(3) == 0) options_.held_records_max = 3;
+    if (Draw(3) == 0) options_.buried_bytes_max = 400;
     log_.SetPollRecords(static_cast<size_t>(1 + Draw(20)));
     for (int m = 0; m < kMembers; ++m) Restart(m);
     for (int p = 0; p < kPartitions; ++p) Give(p);
@@ -77,7 +79,7 @@ class Episode {
       case 2: return GiveSilently(Draw(kPartitions));
       case 3: return log_.SetReachable(Draw(3) != 0);
       case 4: return DrawFates();
-      case 5: return log_.Repeat(Draw(kPartitions), 0);
+      case 5: return Draw(2) == 0 ? log_.Repeat(Draw(kPartitions), 0) : ReviveOne();
       case 6:
       case 7: clock_ += 1ms * Draw(20'000); return;
       case 8:
@@ -108,6 +110,11 @@ class Episode {
     if (!away_.contains(record.key)) return Handled::Done();
     ++totals.refused;
     return Handled::RetryAfter(3s, "away");
+  }
+  void ReviveOne() {
+    Processor& processor = AnyMember().processor();
+    const std::vector<BuriedMessage> buried = processor.buried();
+    if (!buried.empty()) processor.Revive(buried[buried.size() / 2].message.id);
   }
   void Fuss() {
     if (Draw(2) == 0) {
@@ -175,6 +182,10 @@ class Episode {
     const size_t max = Draw(4) == 0 ? 1000 : static_cast<size_t>(Draw(5));
     for (const Message& each : member.processor().Lease(max, 1ms * Draw(3'000), clock_)) {
       if (Draw(8) == 0) continue;  // not delivered; lent again later
+      if (Draw(20) == 0 && member.processor().Bury(each.id, "bad")) {
+        ++totals.buried;
+        continue;  // nor this one, until it is revived
+      }
       receiver_.Take(each);
       const int answer = Draw(8);
       if (answer < 6) member.processor().Ack(each.id);
@@ -200,6 +211,8 @@ class Episode {
         for (const HeldKey& held : each->processor().held_keys()) {
           EXPECT_TRUE(each->processor().Retry(held.partition, held.key));
         }
+        for (const BuriedMessage& buried : each->processor().buried())
+          each->processor().Revive(buried.message.id);
         for (const Message& message : each->processor().Lease(1000, 40s, clock_)) {
           receiver_.Take(message);
           each->processor().Ack(message.id);
@@ -220,6 +233,7 @@ class Episode {
         EXPECT_LE(each.next, log_.End(each.partition));  // the last one may be left out
         EXPECT_EQ(each.waiting, 0u);
         EXPECT_EQ(each.held_keys, 0u);
+        EXPECT_EQ(each.buried, 0u);
       }
     }
     for (int p = 0; p < kPartitions; ++p) totals.snapshots += log_.Snapshots(p);
@@ -301,12 +315,13 @@ TEST(ProcessorProperty, NothingIsLostAndNothingSaysTwoThings) {
   std::cout << totals.records << " records, " << totals.messages << " messages, " << totals.repeats
             << " repeats, " << totals.crashes << " crashes, " << totals.takeovers << " takeovers, "
             << totals.snapshots << " snapshots, " << totals.refused << " refusals, "
-            << totals.dropped << " dropped\n";
+            << totals.dropped << " dropped, " << totals.buried << " buried\n";
   if (!all) return;
   EXPECT_GT(totals.repeats, 1'000u);
   EXPECT_GT(totals.snapshots, 100u);
   EXPECT_GT(totals.refused, 1'000u);
   EXPECT_GT(totals.dropped, 100u);
+  EXPECT_GT(totals.buried, 1'000u);
 }
 
 }  // namespace
