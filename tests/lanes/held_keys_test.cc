@@ -1,4 +1,6 @@
 // Keys whose first record cannot be handled: they wait, and other keys go on, whoever owns the lane.
+#include "engine/lanes/held_keys.h"
+
 #include <chrono>
 #include <map>
 #include <memory>
@@ -349,7 +351,45 @@ TEST_F(HeldKeysTest, NothingIsCommittedWhileTheBookCannotBeKept) {
   EXPECT_THAT(Emitted(7s), ElementsAre("bob1"));
 }
 
-TEST_F(HeldKeysTest, ABookThatIsGoneOrDamagedParksTheLane) {
+TEST(HeldBookTest, IsReadAsItWasWrittenAndNotIfAnyBitIsWrong) {
+  const ProcessorOptions options;
+  HeldKeys written(options);
+  for (uint64_t offset = 0; offset < 6; ++offset) {
+    written.Hold({.offset = offset, .key = offset % 2 == 0 ? "ann" : "bob"});
+  }
+  written.Refuse("ann", Handled::RetryAfter(1s, "away"), kT0);
+  written.Refuse("bob", Handled::Park("bad"), kT0);
+  written.Decide("ann", {.next = 6, .tick = kT0}, /*is_dropped=*/true);
+  written.Decide("bob", {.next = 6, .tick = std::nullopt}, /*is_dropped=*/false);
+  const std::string book = written.Book(/*life=*/1);
+
+  HeldKeys read(options);
+  ASSERT_TRUE(read.ReadBook(book, 1, 17));
+  EXPECT_EQ(read.number(), 17u);
+  for (uint64_t offset = 0; offset < 6; ++offset) {
+    EXPECT_TRUE(read.IsNamed(offset));
+    read.Hold({.offset = offset, .key = offset % 2 == 0 ? "ann" : "bob"});
+  }
+  EXPECT_FALSE(read.IsNamed(6));
+  EXPECT_EQ(read.NextToRepeat(5), nullptr);
+  ASSERT_NE(read.NextToRepeat(6), nullptr);
+  EXPECT_EQ(read.NextToRepeat(6)->at.tick, kT0);
+  EXPECT_TRUE(read.NextToRepeat(6)->is_dropped);
+  read.Repeat();
+  EXPECT_EQ(read.NextToRepeat(6)->at.tick, std::nullopt);
+  read.Repeat();
+  EXPECT_TRUE(read.EndReplay());
+  EXPECT_EQ(read.Book(1), book);
+
+  EXPECT_FALSE(HeldKeys(options).ReadBook(book, 2, 17)) << "of another life";
+  for (size_t i = 0; i < book.size() * 8; ++i) {
+    std::string damaged = book;
+    damaged[i / 8] = static_cast<char>(damaged[i / 8] ^ (1 << (i % 8)));
+    EXPECT_FALSE(HeldKeys(options).ReadBook(damaged, 1, 17)) << "bit " << i;
+  }
+}
+
+TEST_F(HeldKeysTest, ALaneWhoseBookIsGoneIsParked) {
   Begin();
   bad_ = {0};
   Append("ann", 0s);

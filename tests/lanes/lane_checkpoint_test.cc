@@ -4,7 +4,9 @@
 #include <random>
 
 #include <gtest/gtest.h>
+#include <pleat/batch.h>
 #include <pleat/processor.h>
+#include <pleat/stored.h>
 #include <pleat/untyped/partitioned_log.h>
 
 #include "tests/support/seeds.h"
@@ -69,6 +71,26 @@ TEST(LaneCheckpointTest, IsNotReadIfAnyBitIsWrong) {
     EXPECT_FALSE(CheckpointIn(std::string_view(bytes).substr(0, size))) << size << " bytes";
   }
   EXPECT_FALSE(CheckpointIn(bytes + "x"));
+}
+
+// The format before had no books, and else the same.
+TEST(LaneCheckpointTest, ReadsTheFormatBefore) {
+  std::mt19937_64 random(1);
+  LaneCheckpoint written = Drawn(random);
+  written.snapshot = {.number = 3, .offset = 17};
+  const auto of_format_1 = [&] {
+    std::string bytes = BytesOf(written);
+    bytes.resize(bytes.size() - 8);
+    bytes[0] = 1;
+    FieldWriter checksum;
+    checksum.PutWord(StablePartitionHash(bytes));
+    return bytes + std::string(checksum.bytes());
+  };
+  written.held = 7;
+  EXPECT_FALSE(CheckpointIn(of_format_1()));
+  written.held.reset();
+  written.buried.reset();
+  EXPECT_EQ(CheckpointIn(of_format_1()), written);
 }
 
 TEST(LaneCheckpointTest, HasRoomForTheMostOfEverything) {
