@@ -247,6 +247,33 @@ TEST_F(HeldKeysTest, ARetryIsRepeatedAtItsTime) {
   EXPECT_EQ(Lease(92s).size(), 4u);
 }
 
+// The record is late by then, and comes into a group of its own.
+TEST_F(HeldKeysTest, OnEventTimeARetryIsRepeatedBehindSilence) {
+  ProcessorOptions options;
+  options.engine.axis = Axis::kEvent;
+  Begin(options);
+  away_ = {"ann"};
+  log_.Append(0, {.key = "ann", .stamp = kT0 + 1s}, kT0 + 1s);
+  log_.Append(0, {.key = "bob", .stamp = kT0}, kT0 + 1s);
+  Run(1s);
+  Run(50s);
+  Run(51s);
+  EXPECT_THAT(Texts(51s), ElementsAre("short 0 bob: 1")) << "30 seconds of silence were told";
+  away_ = {};
+  Run(61s);
+  Run(200s);
+  Run(201s);
+  Receiver receiver;
+  for (const Message& each : Lease(201s)) receiver.Take(each);
+  EXPECT_EQ(receiver.all().size(), 4u);
+  Begin(options);
+  Run(202s);
+  EXPECT_EQ(Status().phase, LanePhase::kLive) << Status().why;
+  for (const Message& each : Lease(202s)) receiver.Take(each);
+  EXPECT_EQ(receiver.all().size(), 4u);
+  EXPECT_EQ(receiver.repeats(), 4u);
+}
+
 TEST_F(HeldKeysTest, ASnapshotHasTheRecordsThatWait) {
   Begin({.replay_limit = 2});
   away_ = {"ann"};
