@@ -63,9 +63,10 @@ class Baskets final : public pleat::Handler {
              std::to_string(closed.state.cents) + " cents";
     });
   }
-  void Handle(const pleat::LogRecord& record, pleat::Lane&) override {
+  pleat::Handled Handle(const pleat::LogRecord& record, pleat::Lane&) override {
     static_cast<void>(
         baskets_.Fold(record.key, std::stoll(std::string(record.payload)), record.logged));
+    return pleat::Handled::Done();
   }
 
  private:

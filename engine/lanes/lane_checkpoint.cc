@@ -9,7 +9,11 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-constexpr uint64_t kFormat = 1;
+constexpr uint64_t kFormat = 2;  // 1: had no books
+constexpr uint8_t kHasSnapshot = 1;
+constexpr uint8_t kHasHeld = 2;
+constexpr uint8_t kHasBuried = 4;
+constexpr uint8_t kHasAll = kHasSnapshot | kHasHeld | kHasBuried;
 constexpr size_t kChecksumBytes = 8;
 
 void PutTime(FieldWriter& out, EngineTime t) {
@@ -88,11 +92,15 @@ void PutAllButStreams(FieldWriter& out, const LaneCheckpoint& checkpoint) {
   out.PutWord(checkpoint.version);
   out.PutNumber(checkpoint.origin);
   PutTime(out, checkpoint.now);
-  out.PutByte(checkpoint.snapshot ? 1 : 0);
+  out.PutByte(static_cast<uint8_t>((checkpoint.snapshot ? kHasSnapshot : 0) |
+                                   (checkpoint.held ? kHasHeld : 0) |
+                                   (checkpoint.buried ? kHasBuried : 0)));
   if (checkpoint.snapshot) {
     out.PutNumber(checkpoint.snapshot->number);
     out.PutNumber(checkpoint.snapshot->offset);
   }
+  if (checkpoint.held) out.PutNumber(*checkpoint.held);
+  if (checkpoint.buried) out.PutNumber(*checkpoint.buried);
   out.PutNumber(checkpoint.ticks.size());
   for (const LaneTick& tick : checkpoint.ticks) {
     out.PutNumber(tick.offset);
@@ -101,18 +109,21 @@ void PutAllButStreams(FieldWriter& out, const LaneCheckpoint& checkpoint) {
 }
 
 bool GetAllButStreams(FieldReader& in, LaneCheckpoint& checkpoint) {
-  if (!in.Expect(in.Number() == kFormat)) return false;
+  const uint64_t format = in.Number();
+  if (!in.Expect(0 < format && format <= kFormat)) return false;
   checkpoint.life = in.Word();
   checkpoint.version = in.Word();
   checkpoint.origin = in.Number();
   GetTime(in, checkpoint.now);
-  const uint8_t has_snapshot = in.Byte();
-  if (!in.Expect(has_snapshot <= 1)) return false;
-  if (has_snapshot == 1) {
+  const uint8_t has = in.Byte();
+  if (!in.Expect(has <= (format == 1 ? kHasSnapshot : kHasAll))) return false;
+  if ((has & kHasSnapshot) != 0) {
     LaneSnapshotPlace& place = checkpoint.snapshot.emplace();
     place.number = in.Number();
     place.offset = in.Number();
   }
+  if ((has & kHasHeld) != 0) checkpoint.held = in.Number();
+  if ((has & kHasBuried) != 0) checkpoint.buried = in.Number();
   checkpoint.ticks.resize(in.Count());
   if (!in.Expect(checkpoint.ticks.size() <= kLaneTicksMax)) return false;
   for (LaneTick& tick : checkpoint.ticks) {

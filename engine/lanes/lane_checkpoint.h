@@ -54,7 +54,9 @@ struct LaneCheckpoint {
   uint64_t origin = 0;  // the offset at which the life began
   EngineTime now{};
   std::optional<LaneSnapshotPlace> snapshot;
-  std::vector<LaneTick> ticks;  // behind the snapshot
+  std::optional<uint64_t> held;    // the number of the book of held keys, of LaneSnapshots as well
+  std::optional<uint64_t> buried;  // and of the book of buried messages
+  std::vector<LaneTick> ticks;     // behind the snapshot
   std::vector<StreamCheckpoint> streams;
 
   // From where records are read again.

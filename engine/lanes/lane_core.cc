@@ -4,11 +4,9 @@
 #include <utility>
 
 #include <pleat/snapshot.h>
-#include <pleat/stored.h>
 
 #include "engine/base/check.h"
 #include "engine/base/concat.h"
-#include "engine/base/hash.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -65,145 +63,17 @@ LaneStatus LaneCore::Status() const {
                     .next = place_.next,
                     .now = place_.now};
   for (const Stream& each : streams_) status.waiting += each.messages.waiting();
+  status.held_keys = held_.keys();
+  status.buried = buried_.all().size();
+  if (status.why.ok()) status.why = kept_.trouble;
+  if (const std::string_view full = held_.WhyFull(); status.why.ok() && !full.empty()) {
+    status.why = absl::ResourceExhaustedError(
+        Concat("partition ", partition_, " is read no further: ", full));
+  }
   if (status.why.ok() && ticks_.size() == kLaneTicksMax) {
     status.why = absl::ResourceExhaustedError(kTicksFull);
   }
   return status;
-}
-
-// --- The beginning
-
-std::optional<uint64_t> LaneCore::Start(const LogCommit* committed, uint64_t first,
-                                        LaneSnapshots& snapshots) {
-  if (committed == nullptr || committed->metadata.empty()) {
-    Begin(committed == nullptr ? first : committed->offset);
-  } else if (absl::Status on = GoOn(*committed, snapshots); !on.ok()) {
-    Park(std::move(on));
-    return std::nullopt;
-  }
-  if (phase_ == LanePhase::kReplaying && place_.next >= last_.offset) FinishReplay();
-  if (phase_ == LanePhase::kParked) return std::nullopt;
-  return place_.next;
-}
-
-// Nobody was here before.
-void LaneCore::Begin(uint64_t first) {
-  life_ = options_.life.value_or(RandomHashKey().front());
-  origin_ = place_.next = first;
-  phase_ = LanePhase::kLive;
-}
-
-absl::Status LaneCore::GoOn(const LogCommit& committed, LaneSnapshots& snapshots) {
-  std::optional<LaneCheckpoint> checkpoint = CheckpointIn(committed.metadata);
-  if (!checkpoint || checkpoint->replayed_from() > committed.offset) {
-    return absl::DataLossError(Concat("partition ", partition_,
-                                      ": the metadata of the last commit is damaged, or of another "
-                                      "program or version"));
-  }
-  last_ = {.offset = committed.offset, .checkpoint = *std::move(checkpoint)};
-  LaneCheckpoint& last = last_.checkpoint;
-  const bool is_same_version = IsSameVersion();
-  if (absl::Status ordered = OrderStreams(); !ordered.ok()) return ordered;
-  life_ = last.life;
-  ticks_ = last.ticks;
-  origin_ = place_.next = last.origin;
-  snapshot_ = last.snapshot;
-  if (snapshot_) {
-    if (absl::Status restored = Restore(*snapshot_, snapshots); !restored.ok()) return restored;
-  } else {
-    for (size_t i = 0; i < streams_.size(); ++i)
-      streams_[i].messages.StartAt(0, 0, last.streams[i]);
-  }
-  // Another version makes other messages of the same records: so none may have to be made again.
-  if (is_same_version || WasStoppedAt(committed.offset, last.now)) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      Concat("partition ", partition_, ": the last owner had version ", last.version,
-             ", or other streams, and was not stopped in order; this one has version ",
-             options_.version, ": let that version go on, and stop it"));
-}
-
-bool LaneCore::IsSameVersion() const {
-  return last_.checkpoint.version == options_.version &&
-         std::ranges::equal(last_.checkpoint.streams, streams_, {}, &StreamCheckpoint::name,
-                            [](const Stream& each) { return each.messages.name_hash(); });
-}
-
-bool LaneCore::WasStoppedAt(uint64_t offset, EngineTime now) const {
-  return snapshot_ && place_.next == offset && place_.now == now &&
-         std::ranges::all_of(last_.checkpoint.streams, [](const StreamCheckpoint& each) {
-           return each.confirmed == each.decided;
-         });
-}
-
-// The streams of the last commit in our order, and new ones with no message yet.
-absl::Status LaneCore::OrderStreams() {
-  std::vector<StreamCheckpoint> ordered;
-  size_t found = 0;
-  for (const Stream& each : streams_) {
-    const uint32_t name = each.messages.name_hash();
-    const auto last = std::ranges::find(last_.checkpoint.streams, name, &StreamCheckpoint::name);
-    const bool is_new = last == last_.checkpoint.streams.end();
-    ordered.push_back(is_new ? StreamCheckpoint{.name = name, .ranges = {}} : *last);
-    found += is_new ? 0 : 1;
-  }
-  if (found < last_.checkpoint.streams.size()) {
-    return absl::FailedPreconditionError(
-        Concat("partition ", partition_, ": the last owner had ", last_.checkpoint.streams.size(),
-               " streams of messages, and ", last_.checkpoint.streams.size() - found,
-               " of them are not named here: a stream keeps its name, as the ids of its messages "
-               "have it"));
-  }
-  last_.checkpoint.streams = std::move(ordered);
-  return absl::OkStatus();
-}
-
-// What the note of a snapshot has.
-std::string LaneCore::Note() const {
-  FieldWriter out;
-  out(place_.next, place_.now, place_.tick);
-  out.PutNumber(streams_.size());
-  for (const Stream& each : streams_) {
-    out.PutNumber(each.messages.name_hash());
-    out.PutNumber(each.messages.made());
-    out.PutWord(each.messages.digest());
-  }
-  return std::string(out.bytes());
-}
-
-// A stream that is newer than the snapshot begins at its first message.
-bool LaneCore::ReadNote(std::string_view note) {
-  FieldReader in(note);
-  in(place_.next, place_.now, place_.tick);
-  std::vector<StreamCheckpoint> kept(in.Count());
-  for (StreamCheckpoint& each : kept) {
-    each.name = static_cast<uint32_t>(in.Number());
-    each.decided = in.Number();
-    each.digest = in.Word();
-  }
-  if (!in.done()) return false;
-  for (size_t i = 0; i < streams_.size(); ++i) {
-    const StreamCheckpoint& last = last_.checkpoint.streams[i];
-    const auto found = std::ranges::find(kept, last.name, &StreamCheckpoint::name);
-    const StreamCheckpoint at = found == kept.end() ? StreamCheckpoint() : *found;
-    if (at.decided > last.confirmed) return false;
-    streams_[i].messages.StartAt(at.decided, at.digest, last);
-  }
-  return true;
-}
-
-absl::Status LaneCore::Restore(const LaneSnapshotPlace& place, LaneSnapshots& snapshots) {
-  absl::StatusOr<std::unique_ptr<ByteSource>> source = snapshots.Get(partition_, place.number);
-  if (!source.ok()) return source.status();
-  // The log says all records since again, in their order: so numbers come to mean the same.
-  absl::StatusOr<std::unique_ptr<pleat::Restore>> restore =
-      pleat::Restore::Begin(*engine_, **source, {.skip_numbers = 0});
-  if (!restore.ok()) return restore.status();
-  if (!ReadNote((*restore)->info().note) || place_.next != place.offset) {
-    return absl::DataLossError(
-        Concat("partition ", partition_, ": snapshot ", place.number, " is one of another lane"));
-  }
-  kept_at_ = place_;
-  return (*restore)->Finish();
 }
 
 void LaneCore::Park(absl::Status why) {
@@ -252,15 +122,39 @@ bool LaneCore::HasUndercut(EngineTime tick, EngineTime logged) const {
   return is_on_event_time() ? engine_->now() <= SaturatingSub(tick, options_.idle) : logged < tick;
 }
 
-void LaneCore::TakeOne(const LogRecord& record) {
-  if (phase_ == LanePhase::kReplaying) PassTicks(record.offset);
+uint64_t LaneCore::Made() const {
+  uint64_t made = 0;
+  for (const Stream& each : streams_) made += each.messages.made();
+  return made;
+}
+
+Handled LaneCore::HandOver(const LogRecord& record) {
+  const uint64_t made = Made();
+  Handled answer = handler_->Handle(record, lane_);
+  is_on_event_time() ? MoveEngine(engine_->now()) : PopAll();
+  PLEAT_CHECK(answer.is_done() || Made() == made);  // else the messages would come twice
+  return answer;
+}
+
+void LaneCore::TakeOne(const LogRecord& record, EngineTime clock) {
+  const bool is_replaying = phase_ == LanePhase::kReplaying;
+  if (is_replaying) {
+    if (!RepeatDecisions(record.offset)) return;
+    PassTicks(record.offset);
+  }
   const std::optional<EngineTime> tick = std::exchange(place_.tick, std::nullopt);
   place_.now = std::max(place_.now, record.logged);
   if (!is_on_event_time()) MoveEngine(place_.now);
   LogRecord handled = record;
   handled.logged = place_.now;
-  handler_->Handle(handled, lane_);
-  is_on_event_time() ? MoveEngine(engine_->now()) : PopAll();
+  // While replaying the book says which records wait: some are records whose key has no line yet.
+  if (is_replaying ? held_.IsNamed(record.offset) : held_.Has(record.key)) {
+    held_.Hold(record);
+  } else if (const Handled answer = HandOver(handled); !answer.is_done()) {
+    if (is_replaying) return RefuseInReplay(answer, record.offset);
+    held_.Hold(record);
+    held_.Refuse(record.key, answer, clock);
+  }
   if (phase_ == LanePhase::kLive && tick && HasUndercut(*tick, record.logged)) {
     if (ticks_.size() == kLaneTicksMax) {
       return Park(absl::ResourceExhaustedError(
@@ -273,35 +167,14 @@ void LaneCore::TakeOne(const LogRecord& record) {
   ++place_.handled;
 }
 
-void LaneCore::Take(std::span<const LogRecord> records) {
+void LaneCore::Take(std::span<const LogRecord> records, EngineTime clock) {
   for (const LogRecord& record : records) {
     if (record.offset < place_.next) continue;  // it was taken before
     if (phase_ == LanePhase::kReplaying && record.offset >= last_.offset) FinishReplay();
-    if (phase_ == LanePhase::kParked) return;
-    TakeOne(record);
+    if (phase_ == LanePhase::kParked || replay_wait_) return;
+    TakeOne(record, clock);
   }
   if (phase_ == LanePhase::kReplaying && place_.next >= last_.offset) FinishReplay();
-}
-
-// All records that the last owner had handled were handled again.
-void LaneCore::FinishReplay() {
-  PassTicks(last_.offset);
-  place_.next = std::max(place_.next, last_.offset);
-  const LaneCheckpoint& last = last_.checkpoint;
-  if (last.now > place_.now) {
-    Tick(last.now);
-    place_.tick = last.now;
-  }
-  for (size_t i = 0; i < last.streams.size(); ++i) {
-    const MessageStream& made = streams_[i].messages;
-    const StreamCheckpoint& decided = last.streams[i];
-    if (made.made() == decided.decided && made.digest() == decided.digest) continue;
-    return Park(absl::FailedPreconditionError(
-        Concat("partition ", partition_, " has diverged: the records up to offset ", last_.offset,
-               " came to ", decided.decided, " messages of the stream ", made.name(),
-               ", and now to ", made.made(), made.made() == decided.decided ? " others" : "")));
-  }
-  phase_ = LanePhase::kLive;
 }
 
 bool LaneCore::WantsEnd(EngineTime now) const {
@@ -334,32 +207,79 @@ void LaneCore::ReachEnd() {
 
 bool LaneCore::IsFull() const {
   if (phase_ != LanePhase::kLive) return false;  // what is replayed has had room before
+  return HasManyMessages() || !held_.WhyFull().empty();
+}
+
+bool LaneCore::HasManyMessages() const {
   uint64_t bytes = 0;
   for (const Stream& each : streams_) bytes += each.messages.bytes();
   return bytes >= options_.messages_bytes_max;
+}
+
+// --- Held keys
+
+// The time of the lane stays: what is handled now is handled as of the last record, or tick.
+void LaneCore::RetryHeld(EngineTime clock) {
+  if (phase_ != LanePhase::kLive) return;
+  for (const std::string& key : held_.Due(clock)) {
+    if (HasManyMessages()) return;
+    while (held_.Has(key)) {
+      const Handled answer = HandOver(held_.First(key).At(place_.now));
+      if (!answer.is_done()) {
+        held_.Refuse(key, answer, clock);
+        break;
+      }
+      held_.Decide(key, position(), /*is_dropped=*/false);
+    }
+  }
+}
+
+void LaneCore::AddHeldKeys(std::vector<HeldKey>& out) const {
+  if (phase_ == LanePhase::kLive) held_.AddTo(partition_, out);
+}
+
+bool LaneCore::Retry(std::string_view key) {
+  if (phase_ != LanePhase::kLive || !held_.Has(key)) return false;
+  held_.RetryNow(key);
+  return true;
+}
+
+bool LaneCore::Drop(std::string_view key, uint64_t offset) {
+  if (phase_ != LanePhase::kLive || !held_.Has(key)) return false;
+  if (held_.First(key).offset != offset) return false;
+  held_.Decide(key, position(), /*is_dropped=*/true);
+  if (held_.Has(key)) held_.RetryNow(key);
+  return true;
 }
 
 // --- Commits and snapshots
 
 bool LaneCore::IsSnapshotConfirmed() const {
   for (size_t i = 0; i < streams_.size(); ++i) {
-    if (streams_[i].messages.confirmed() < new_snapshot_->made[i]) return false;
+    if (streams_[i].messages.confirmed() < kept_.fresh->made[i]) return false;
   }
   return true;
 }
 
-LaneCore::Commit LaneCore::MakeCommit() {
-  if (new_snapshot_ && IsSnapshotConfirmed()) {
-    snapshot_ = new_snapshot_->place;
-    new_snapshot_.reset();
-    std::erase_if(ticks_, [this](const LaneTick& t) { return t.offset < snapshot_->offset; });
-  }
+// From the next commit on.
+void LaneCore::AdoptSnapshot() {
+  if (!kept_.fresh || !IsSnapshotConfirmed()) return;
+  kept_.snapshot = kept_.fresh->place;
+  kept_.fresh.reset();
+  std::erase_if(ticks_, [this](const LaneTick& t) { return t.offset < kept_.snapshot->offset; });
+  held_.ForgetKept();
+  buried_.KeepAnew();
+}
+
+LaneCore::Commit LaneCore::MakeCommit() const {
   Commit commit{.offset = place_.next,
-                .checkpoint = {.life = life_,
+                .checkpoint = {.life = origin_.life,
                                .version = options_.version,
-                               .origin = origin_,
+                               .origin = origin_.offset,
                                .now = place_.now,
-                               .snapshot = snapshot_,
+                               .snapshot = kept_.snapshot,
+                               .held = held_.number(),
+                               .buried = buried_.number(),
                                .ticks = ticks_}};
   for (const Stream& each : streams_) {
     commit.checkpoint.streams.push_back(each.messages.Checkpoint());
@@ -367,7 +287,30 @@ LaneCore::Commit LaneCore::MakeCommit() {
   return commit;
 }
 
-std::optional<LogCommit> LaneCore::Decide(EngineTime now, bool stopping) {
+// Those that have changed.
+absl::Status LaneCore::KeepBooks(LaneSnapshots& snapshots) {
+  absl::Status status = KeepBook(held_, snapshots);
+  if (status.ok()) status = KeepBook(buried_, snapshots);
+  return status;
+}
+
+template <class Books>
+absl::Status LaneCore::KeepBook(Books& of, LaneSnapshots& snapshots) {
+  if (!of.is_changed()) return absl::OkStatus();
+  std::optional<uint64_t> number;
+  if (of.has_book()) {
+    const std::string book = of.Book(origin_.life);
+    const absl::StatusOr<uint64_t> put =
+        snapshots.Put(partition_, [&](ByteSink& sink) { return sink.Append(book); });
+    if (!put.ok()) return put.status();
+    number = *put;
+  }
+  if (of.number()) kept_.books.push_back(*of.number());
+  of.SetNumber(number);
+  return absl::OkStatus();
+}
+
+std::optional<LogCommit> LaneCore::Decide(EngineTime now, bool stopping, LaneSnapshots& snapshots) {
   if (phase_ != LanePhase::kLive || under_way_) return std::nullopt;
   const bool has_undecided = std::ranges::any_of(
       streams_, [](const Stream& each) { return each.messages.has_undecided(); });
@@ -375,6 +318,12 @@ std::optional<LogCommit> LaneCore::Decide(EngineTime now, bool stopping) {
   const Duration every = options_.commit_every * (is_urgent ? 1 : kSeldom);
   decided_at_ = std::min(decided_at_, now);  // a clock may be set back
   if (now < SaturatingAdd(decided_at_, every)) return std::nullopt;
+  AdoptSnapshot();
+  kept_.trouble = KeepBooks(snapshots);
+  if (!kept_.trouble.ok()) {
+    decided_at_ = now;
+    return std::nullopt;
+  }
   Commit commit = MakeCommit();
   if (commit == last_) return std::nullopt;
   decided_at_ = now;
@@ -385,23 +334,43 @@ std::optional<LogCommit> LaneCore::Decide(EngineTime now, bool stopping) {
                    .metadata = BytesOf(under_way_->checkpoint)};
 }
 
-void LaneCore::Committed(CommitOutcome outcome) {
+void LaneCore::Committed(CommitOutcome outcome, LaneSnapshots& snapshots) {
   PLEAT_CHECK(under_way_ && outcome != CommitOutcome::kFenced);
-  if (outcome == CommitOutcome::kCommitted) {
-    last_ = *std::move(under_way_);
-    for (size_t i = 0; i < streams_.size(); ++i) {
-      streams_[i].messages.SetDecided(last_.checkpoint.streams[i].decided);
-    }
+  const std::optional<Commit> answered = std::exchange(under_way_, std::nullopt);
+  if (outcome != CommitOutcome::kCommitted) return;
+  last_ = *answered;
+  for (size_t i = 0; i < streams_.size(); ++i) {
+    streams_[i].messages.SetDecided(last_.checkpoint.streams[i].decided);
   }
-  under_way_.reset();
+  RemoveUnneeded(snapshots);
+}
+
+// What neither the last commit names nor a later one may name. What is left because of an error goes
+// with a later one.
+void LaneCore::RemoveUnneeded(LaneSnapshots& snapshots) {
+  for (const uint64_t book : std::exchange(kept_.books, {}))
+    snapshots.Remove(partition_, book).IgnoreError();
+  uint64_t needed = UINT64_MAX;
+  const auto need = [&needed](const std::optional<LaneSnapshotPlace>& place) {
+    if (place) needed = std::min(needed, place->number);
+  };
+  need(last_.checkpoint.snapshot);
+  need(kept_.snapshot);
+  if (kept_.fresh) need(kept_.fresh->place);
+  for (const std::optional<uint64_t> book : {held_.number(), buried_.number()})
+    needed = std::min(needed, book.value_or(needed));
+  if (needed == UINT64_MAX || needed == std::exchange(kept_.needed, needed)) return;
+  snapshots.RemoveBefore(partition_, needed).IgnoreError();
 }
 
 bool LaneCore::HasCommittedAll() const {
   if (phase_ == LanePhase::kParked) return true;
-  if (phase_ == LanePhase::kReplaying || under_way_ || new_snapshot_ || !IsKept()) return false;
+  if (phase_ == LanePhase::kReplaying || under_way_ || kept_.fresh || !IsKept()) return false;
   // Without a commit there is nothing to go on from.
   if (last_.checkpoint.streams.size() != streams_.size()) return false;
-  if (last_.checkpoint.snapshot != snapshot_) return false;
+  if (last_.checkpoint.snapshot != kept_.snapshot) return false;
+  if (held_.is_changed() || last_.checkpoint.held != held_.number()) return false;
+  if (buried_.is_changed() || last_.checkpoint.buried != buried_.number()) return false;
   if (last_.offset != place_.next || last_.checkpoint.now != place_.now) return false;
   for (size_t i = 0; i < streams_.size(); ++i) {
     if (streams_[i].messages.Checkpoint() != last_.checkpoint.streams[i]) return false;
@@ -411,29 +380,28 @@ bool LaneCore::HasCommittedAll() const {
 
 // Whether the newest snapshot has all.
 bool LaneCore::IsKept() const {
-  return kept_at_ && kept_at_->next == place_.next && kept_at_->now == place_.now;
+  return kept_.at && kept_.at->next == place_.next && kept_.at->now == place_.now &&
+         !held_.has_decided_since_kept();
 }
 
 void LaneCore::KeepSnapshot(LaneSnapshots& snapshots, bool stopping) {
   const bool has_many = place_.handled >= options_.replay_limit ||
-                        (ticks_.size() == kLaneTicksMax && place_.handled > 0);
+                        (ticks_.size() == kLaneTicksMax && place_.handled > 0) ||
+                        held_.IsSnapshotDue();
   const bool is_due = has_many || (stopping && !IsKept());
-  if (!is_due || new_snapshot_ || phase_ != LanePhase::kLive) return;
+  if (!is_due || kept_.fresh || phase_ != LanePhase::kLive) return;
   const std::string note = Note();
   const absl::StatusOr<uint64_t> number = snapshots.Put(
       partition_, [&](ByteSink& sink) { return TakeSnapshot(*engine_, sink, {.note = note}); });
   place_.handled = 0;
+  held_.TrySnapshot();
   why_ = number.status();
   if (!number.ok()) return;
-  kept_at_ = place_;
-  NewSnapshot& kept = new_snapshot_.emplace();
+  kept_.at = place_;
+  held_.SetKept();
+  NewSnapshot& kept = kept_.fresh.emplace();
   kept.place = {.number = *number, .offset = place_.next};
   for (const Stream& each : streams_) kept.made.push_back(each.messages.made());
-}
-
-std::optional<uint64_t> LaneCore::snapshot_committed() const {
-  if (!last_.checkpoint.snapshot) return std::nullopt;
-  return last_.checkpoint.snapshot->number;
 }
 
 // --- Messages
@@ -446,21 +414,78 @@ size_t LaneCore::Lend(size_t max, EngineTime now, EngineTime until, LeaseKeys ke
     MessageStream& stream = streams_[i].messages;
     lent += stream.Lend(max - lent, now, until, keys,
                         [&](uint64_t number, const MessageStream::Entry& entry) {
-                          out.push_back({.id = {.partition = partition_,
-                                                .stream = static_cast<uint32_t>(i),
-                                                .life = life_,
-                                                .number = number},
-                                         .stream = stream.name(),
-                                         .key = entry.key,
-                                         .payload = entry.payload});
+                          out.push_back(MessageOf(i, number, entry.key, entry.payload));
                         });
   }
+  lent += buried_.Lend(
+      max - lent, now, until,
+      [&](const BuriedMessages::Name& name, const BuriedMessages::Entry& entry) {
+        out.push_back(MessageOf(StreamNamed(name), name.second, entry.key, entry.payload));
+      });
   return lent;
+}
+
+Message LaneCore::MessageOf(size_t stream, uint64_t number, const std::string& key,
+                            const std::string& payload) const {
+  return {.id = {.partition = partition_,
+                 .stream = static_cast<uint32_t>(stream),
+                 .life = origin_.life,
+                 .number = number},
+          .stream = streams_[stream].messages.name(),
+          .key = key,
+          .payload = payload};
+}
+
+size_t LaneCore::StreamNamed(const BuriedMessages::Name& name) const {
+  const auto found = std::ranges::find(
+      streams_, name.first, [](const Stream& each) { return each.messages.name_hash(); });
+  PLEAT_CHECK(found != streams_.end());
+  return static_cast<size_t>(found - streams_.begin());
+}
+
+bool LaneCore::Ack(const MessageId& id) {
+  MessageStream* const stream = StreamOf(id);
+  return stream != nullptr && (stream->Confirm(id.number) || buried_.Confirm(NameOf(id)));
+}
+
+bool LaneCore::Nack(const MessageId& id, EngineTime at) {
+  MessageStream* const stream = StreamOf(id);
+  return stream != nullptr &&
+         (stream->LendAgain(id.number, at) || buried_.LendAgain(NameOf(id), at));
+}
+
+bool LaneCore::Bury(const MessageId& id, std::string_view reason) {
+  MessageStream* const stream = StreamOf(id);
+  if (stream == nullptr) return false;
+  const MessageStream::Entry* const entry = stream->FindDecided(id.number);
+  if (entry == nullptr) return buried_.BuryAgain(NameOf(id), reason);
+  return buried_.Bury(NameOf(id), entry->key, entry->payload, reason) && stream->Confirm(id.number);
+}
+
+bool LaneCore::Revive(const MessageId& id) {
+  return StreamOf(id) != nullptr && buried_.Revive(NameOf(id));
+}
+
+bool LaneCore::DropBuried(const MessageId& id) {
+  return StreamOf(id) != nullptr && buried_.Drop(NameOf(id));
+}
+
+void LaneCore::AddBuried(std::vector<BuriedMessage>& out) const {
+  if (phase_ != LanePhase::kLive) return;
+  for (const auto& [name, entry] : buried_.all()) {
+    out.push_back({.message = MessageOf(StreamNamed(name), name.second, entry.key, entry.payload),
+                   .reason = entry.reason,
+                   .is_revived = entry.is_revived});
+  }
+}
+
+BuriedMessages::Name LaneCore::NameOf(const MessageId& id) const {
+  return {streams_[id.stream].messages.name_hash(), id.number};
 }
 
 MessageStream* LaneCore::StreamOf(const MessageId& id) {
   const bool is_here = phase_ == LanePhase::kLive && id.partition == partition_ &&
-                       id.life == life_ && id.stream < streams_.size();
+                       id.life == origin_.life && id.stream < streams_.size();
   return is_here ? &streams_[id.stream].messages : nullptr;
 }
 

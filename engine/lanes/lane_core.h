@@ -7,7 +7,8 @@
 //   Start()      restores the snapshot that the last commit names, if there is one
 //   replaying    records up to the offset of that commit are handled again; messages that were
 //                confirmed are dropped, and the rest have to be those that were decided
-//   live         handles records, decides, lends, and takes a snapshot now and then
+//   live         handles records, decides, lends, and takes a snapshot now and then; the records of
+//                held keys (held_keys.h) wait
 //   parked       something does not fit: nothing more is done
 #pragma once
 
@@ -27,6 +28,8 @@
 #include <pleat/time.h>
 #include <pleat/untyped/partitioned_log.h>
 
+#include "engine/lanes/buried_messages.h"
+#include "engine/lanes/held_keys.h"
 #include "engine/lanes/lane_checkpoint.h"
 #include "engine/lanes/message_stream.h"
 
@@ -46,8 +49,11 @@ class LaneCore {
   // Returns where to read on; nothing if the lane was parked.
   std::optional<uint64_t> Start(const LogCommit* committed, uint64_t first,
                                 LaneSnapshots& snapshots);
-  void Take(std::span<const LogRecord> records);
+  void Take(std::span<const LogRecord> records, EngineTime clock);
   void Park(absl::Status why);
+  // Where records are to come from again, now that the handler may take one that it has refused
+  // while the lane replays.
+  std::optional<uint64_t> ReadsAgain(EngineTime clock);
 
   // Whether the log is to be asked for its end, and that it was, at an instant of the clock; and
   // that all which it had then was taken.
@@ -58,24 +64,37 @@ class LaneCore {
   // Whether the lane takes no more records for the moment.
   bool IsFull() const;
 
+  // --- Held keys
+
+  // Hands over the first records of those whose time has come, and what waits behind them.
+  void RetryHeld(EngineTime clock);
+  void AddHeldKeys(std::vector<HeldKey>& out) const;
+  bool Retry(std::string_view key);
+  bool Drop(std::string_view key, uint64_t offset);
+
   // --- Commits and snapshots
 
-  // What is to be committed, if something is due.
-  std::optional<LogCommit> Decide(EngineTime now, bool stopping);
-  // The answer: not kFenced.
-  void Committed(CommitOutcome outcome);
+  // What is to be committed, if something is due. The books of held keys and of buried messages are
+  // kept before.
+  std::optional<LogCommit> Decide(EngineTime now, bool stopping, LaneSnapshots& snapshots);
+  // The answer: not kFenced. Removes snapshots and books that are not needed any more.
+  void Committed(CommitOutcome outcome, LaneSnapshots& snapshots);
   bool HasCommittedAll() const;
 
   // Takes a snapshot if one is due. One that fails is tried again behind as many records.
   void KeepSnapshot(LaneSnapshots& snapshots, bool stopping);
-  // The snapshot that the last commit names: those before it are not needed.
-  std::optional<uint64_t> snapshot_committed() const;
 
   // --- Messages
 
+  // As those of Processor.
   size_t Lend(size_t max, EngineTime now, EngineTime until, LeaseKeys keys,
               std::vector<Message>& out);
-  MessageStream* StreamOf(const MessageId& id);
+  bool Ack(const MessageId& id);
+  bool Nack(const MessageId& id, EngineTime at);
+  bool Bury(const MessageId& id, std::string_view reason);
+  bool Revive(const MessageId& id);
+  bool DropBuried(const MessageId& id);
+  void AddBuried(std::vector<BuriedMessage>& out) const;
 
  private:
   friend class Lane;
@@ -105,10 +124,39 @@ class LaneCore {
     std::vector<uint64_t> made;  // of each stream
   };
 
+  // Where a life begins.
+  struct Origin {
+    uint64_t life = 0;
+    uint64_t offset = 0;
+  };
+  // What was put into LaneSnapshots.
+  struct Kept {
+    std::optional<LaneSnapshotPlace> snapshot;  // that commits name
+    std::optional<NewSnapshot> fresh;
+    std::optional<Place> at;      // the place of the newest one
+    std::vector<uint64_t> books;  // that are there, but for the newest one
+    uint64_t needed = 0;          // what is below was removed
+    absl::Status trouble;         // of the last book
+  };
+  // The handler asks for time while the lane replays.
+  struct ReplayWait {
+    Duration wait{};
+    std::optional<EngineTime> until;
+  };
+
+  MessageStream* StreamOf(const MessageId& id);
+  BuriedMessages::Name NameOf(const MessageId& id) const;
+  size_t StreamNamed(const BuriedMessages::Name& name) const;
+  Message MessageOf(size_t stream, uint64_t number, const std::string& key,
+                    const std::string& payload) const;
+
   // Of Lane.
   void AddStream(std::string_view name, Lane::PopAll pop_all);
   void Emit(std::string_view key, std::string_view payload);
 
+  LanePosition position() const { return {.next = place_.next, .tick = place_.tick}; }
+  uint64_t Made() const;
+  bool HasManyMessages() const;
   bool IsKept() const;
   void Begin(uint64_t first);
   absl::Status OrderStreams();
@@ -117,6 +165,11 @@ class LaneCore {
   bool WasStoppedAt(uint64_t offset, EngineTime now) const;
   absl::Status Restore(const LaneSnapshotPlace& place, LaneSnapshots& snapshots);
   bool ReadNote(std::string_view note);
+  absl::Status ReadBooks(LaneSnapshots& snapshots);
+  absl::Status KeepBooks(LaneSnapshots& snapshots);
+  template <class Books>
+  absl::Status KeepBook(Books& of, LaneSnapshots& snapshots);
+  void RemoveUnneeded(LaneSnapshots& snapshots);
   std::string Note() const;
   void FinishReplay();
   bool is_on_event_time() const { return options_.engine.axis == Axis::kEvent; }
@@ -124,9 +177,13 @@ class LaneCore {
   void Tick(EngineTime now);
   void MoveEngine(EngineTime now);
   bool HasUndercut(EngineTime tick, EngineTime logged) const;
-  void TakeOne(const LogRecord& record);
+  void TakeOne(const LogRecord& record, EngineTime clock);
+  Handled HandOver(const LogRecord& record);
+  bool RepeatDecisions(uint64_t offset);
+  void RefuseInReplay(const Handled& answer, uint64_t offset);
   void PopAll();
-  Commit MakeCommit();
+  void AdoptSnapshot();
+  Commit MakeCommit() const;
   bool IsSnapshotConfirmed() const;
 
   const int partition_;
@@ -137,18 +194,18 @@ class LaneCore {
   std::unique_ptr<Handler> handler_;
   LanePhase phase_ = LanePhase::kReplaying;
   absl::Status why_;
-  uint64_t life_ = 0;
   Place place_;
   Commit last_;                      // that was taken; while replaying, what is to be reached
   std::optional<Commit> under_way_;  // that was not answered
   EngineTime decided_at_ = kBeginningOfTime;
   std::vector<LaneTick> ticks_;  // kept, in the order of offsets
   size_t passed_ticks_ = 0;      // of these, while replaying
-  uint64_t origin_ = 0;
-  std::optional<LaneSnapshotPlace> snapshot_;
-  std::optional<NewSnapshot> new_snapshot_;
-  std::optional<Place> kept_at_;  // the place of the newest snapshot
+  Origin origin_;
+  Kept kept_;
   std::optional<EngineTime> asked_at_;
+  HeldKeys held_{options_};
+  BuriedMessages buried_{options_};
+  std::optional<ReplayWait> replay_wait_;
 };
 
 }  // namespace pleat::inline v0_1

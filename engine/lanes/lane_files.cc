@@ -117,4 +117,9 @@ absl::Status LaneFiles::RemoveBefore(int partition, uint64_t number) {
   return absl::OkStatus();
 }
 
+absl::Status LaneFiles::Remove(int partition, uint64_t number) {
+  absl::Status removed = directory_->Remove(NameOf(partition, number));
+  return absl::IsNotFound(removed) ? absl::OkStatus() : removed;
+}
+
 }  // namespace pleat::inline v0_1

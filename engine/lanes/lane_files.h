@@ -1,4 +1,5 @@
-// LaneFiles keeps the snapshots of lanes as files of a directory: lane-PARTITION-NUMBER.
+// LaneFiles keeps the snapshots of lanes, and the books of their held keys, as files of a directory:
+// lane-PARTITION-NUMBER.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,7 @@ class LaneFiles final : public LaneSnapshots {
   absl::StatusOr<uint64_t> Put(int partition, Write write) override;
   absl::StatusOr<std::unique_ptr<ByteSource>> Get(int partition, uint64_t number) override;
   absl::Status RemoveBefore(int partition, uint64_t number) override;
+  absl::Status Remove(int partition, uint64_t number) override;
 
  private:
   explicit LaneFiles(std::unique_ptr<StorageDirectory> directory)

@@ -25,6 +25,10 @@ void MessageStream::StartAt(uint64_t made, uint64_t digest, const StreamCheckpoi
   for (const NumberRange& range : last.ranges) confirmed_above_.emplace(range.begin, range.end);
 }
 
+void MessageStream::CountConfirmed(uint64_t number) {
+  if (!WasConfirmed(number)) AddConfirmed(number);
+}
+
 bool MessageStream::WasConfirmed(uint64_t number) const {
   if (number < confirmed_before_) return true;
   const auto behind = confirmed_above_.upper_bound(number);
@@ -142,6 +146,10 @@ void MessageStream::LeaveLine(uint64_t number, const Entry& entry) {
   } else {
     MakeReady(entry.behind);
   }
+}
+
+const MessageStream::Entry* MessageStream::FindDecided(uint64_t number) const {
+  return number < decided_ ? Find(number) : nullptr;
 }
 
 bool MessageStream::Confirm(uint64_t number) {

@@ -61,6 +61,9 @@ class MessageStream {
   // says of those that are confirmed.
   void StartAt(uint64_t made, uint64_t digest, const StreamCheckpoint& last);
 
+  // Behind that: one that was set aside counts as confirmed.
+  void CountConfirmed(uint64_t number);
+
   // For a commit; and when it was taken: messages before `decided` may be lent.
   StreamCheckpoint Checkpoint() const;
   void SetDecided(uint64_t decided);
@@ -70,6 +73,8 @@ class MessageStream {
   // is not confirmed waits, unless the call lends that, too, and may.
   using Take = absl::FunctionRef<void(uint64_t number, const Entry& entry)>;
   size_t Lend(size_t max, EngineTime now, EngineTime until, LeaseKeys keys, Take take);
+  // One that is decided, and not confirmed. Null: there is none.
+  const Entry* FindDecided(uint64_t number) const;
   // False: no such message waits.
   bool Confirm(uint64_t number);
   // False: no such message is lent.

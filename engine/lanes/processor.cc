@@ -40,14 +40,19 @@ class Processor::Core final : private LogListener {
     PLEAT_CHECK(options_.commit_every > Duration{0} && options_.margin >= Duration{0});
     PLEAT_CHECK(options_.idle > Duration{0});
     PLEAT_CHECK(options_.replay_limit > 0 && options_.messages_bytes_max > 0);
+    PLEAT_CHECK(options_.buried_bytes_max > 0);
+    PLEAT_CHECK(options_.held_bytes_max > 0 && options_.held_records_max > 0);
   }
 
   absl::StatusOr<bool> Run(EngineTime now) {
     LongLockGuard guard(lock_);
+    run_at_ = now;
     const absl::StatusOr<bool> more = log_.Poll(*this);
     for (auto& [partition, held] : lanes_) {
       if (held.starts_again) Start(partition, held);
       LaneCore& lane = *held.lane;
+      if (const std::optional<uint64_t> from = lane.ReadsAgain(now)) log_.Read(partition, *from);
+      if (!stopping_) lane.RetryHeld(now);
       // One that replays ends that first, so that it has all to go on from.
       const bool is_replaying = lane.phase() == LanePhase::kReplaying;
       const bool is_parked = lane.phase() == LanePhase::kParked && !held.starts_again;
@@ -58,7 +63,8 @@ class Processor::Core final : private LogListener {
         log_.AskEnd(partition);
       }
       lane.KeepSnapshot(log_.snapshots(), stopping_);
-      if (const std::optional<LogCommit> commit = lane.Decide(now, stopping_)) log_.Commit(*commit);
+      const std::optional<LogCommit> commit = lane.Decide(now, stopping_, log_.snapshots());
+      if (commit) log_.Commit(*commit);
     }
     return more;
   }
@@ -93,13 +99,13 @@ class Processor::Core final : private LogListener {
   }
   bool Ack(const MessageId& id) {
     LockGuard guard(lock_);
-    MessageStream* const stream = StreamOf(id);
-    return stream != nullptr && stream->Confirm(id.number);
+    LaneCore* const lane = LaneOf(id.partition);
+    return lane != nullptr && lane->Ack(id);
   }
   bool Nack(const MessageId& id, Duration delay, EngineTime now) {
     LockGuard guard(lock_);
-    MessageStream* const stream = StreamOf(id);
-    return stream != nullptr && stream->LendAgain(id.number, SaturatingAdd(now, delay));
+    LaneCore* const lane = LaneOf(id.partition);
+    return lane != nullptr && lane->Nack(id, SaturatingAdd(now, delay));
   }
 
   std::vector<LaneStatus> lanes() const {
@@ -108,6 +114,45 @@ class Processor::Core final : private LogListener {
     all.reserve(lanes_.size());
     for (const auto& [partition, held] : lanes_) all.push_back(held.lane->Status());
     return all;
+  }
+
+  std::vector<HeldKey> held_keys() const {
+    std::vector<HeldKey> all;
+    LockGuard guard(lock_);
+    for (const auto& [partition, held] : lanes_) held.lane->AddHeldKeys(all);
+    return all;
+  }
+  bool Retry(int partition, std::string_view key) {
+    LockGuard guard(lock_);
+    LaneCore* const lane = LaneOf(partition);
+    return lane != nullptr && lane->Retry(key);
+  }
+  bool Drop(int partition, std::string_view key, uint64_t offset) {
+    LockGuard guard(lock_);
+    LaneCore* const lane = LaneOf(partition);
+    return lane != nullptr && lane->Drop(key, offset);
+  }
+
+  bool Bury(const MessageId& id, std::string_view reason) {
+    LockGuard guard(lock_);
+    LaneCore* const lane = LaneOf(id.partition);
+    return lane != nullptr && lane->Bury(id, reason);
+  }
+  std::vector<BuriedMessage> buried() const {
+    std::vector<BuriedMessage> all;
+    LockGuard guard(lock_);
+    for (const auto& [partition, held] : lanes_) held.lane->AddBuried(all);
+    return all;
+  }
+  bool Revive(const MessageId& id) {
+    LockGuard guard(lock_);
+    LaneCore* const lane = LaneOf(id.partition);
+    return lane != nullptr && lane->Revive(id);
+  }
+  bool DropBuried(const MessageId& id) {
+    LockGuard guard(lock_);
+    LaneCore* const lane = LaneOf(id.partition);
+    return lane != nullptr && lane->DropBuried(id);
   }
 
  private:
@@ -119,9 +164,9 @@ class Processor::Core final : private LogListener {
     bool starts_again = false;
   };
 
-  MessageStream* StreamOf(const MessageId& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
-    const auto found = lanes_.find(id.partition);
-    return found == lanes_.end() ? nullptr : found->second.lane->StreamOf(id);
+  LaneCore* LaneOf(int partition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    const auto found = lanes_.find(partition);
+    return found == lanes_.end() ? nullptr : found->second.lane.get();
   }
   LaneCore& lane(int partition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
     const auto found = lanes_.find(partition);
@@ -150,7 +195,7 @@ class Processor::Core final : private LogListener {
   void OnRevoked(int partition) override ABSL_NO_THREAD_SAFETY_ANALYSIS { lanes_.erase(partition); }
   void OnRecords(int partition,
                  std::span<const LogRecord> records) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    lane(partition).Take(records);
+    lane(partition).Take(records, run_at_);
   }
   void OnPositionLost(int partition, uint64_t first) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
     LaneCore& lost = lane(partition);
@@ -165,12 +210,7 @@ class Processor::Core final : private LogListener {
   }
   void OnCommitted(int partition, CommitOutcome outcome) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (outcome == CommitOutcome::kFenced) return OnRevoked(partition);
-    LaneCore& committed = lane(partition);
-    const std::optional<uint64_t> before = committed.snapshot_committed();
-    committed.Committed(outcome);
-    const std::optional<uint64_t> after = committed.snapshot_committed();
-    // Those that are left because of an error go with a later one.
-    if (after && after != before) log_.snapshots().RemoveBefore(partition, *after).IgnoreError();
+    lane(partition).Committed(outcome, log_.snapshots());
   }
 
   PartitionedLog& log_;
@@ -178,6 +218,7 @@ class Processor::Core final : private LogListener {
   const ProcessorOptions options_;
   mutable Lock lock_;
   std::map<int, HeldLane> lanes_ ABSL_GUARDED_BY(lock_);
+  EngineTime run_at_ ABSL_GUARDED_BY(lock_) = kBeginningOfTime;  // of Run()
   int leased_first_ ABSL_GUARDED_BY(lock_) = -1;
   bool stopping_ ABSL_GUARDED_BY(lock_) = false;
 };
@@ -198,5 +239,16 @@ bool Processor::Nack(const MessageId& id, Duration delay, EngineTime now) {
   return core_->Nack(id, delay, now);
 }
 std::vector<LaneStatus> Processor::lanes() const { return core_->lanes(); }
+std::vector<HeldKey> Processor::held_keys() const { return core_->held_keys(); }
+bool Processor::Retry(int partition, std::string_view key) { return core_->Retry(partition, key); }
+bool Processor::Drop(int partition, std::string_view key, uint64_t offset) {
+  return core_->Drop(partition, key, offset);
+}
+bool Processor::Bury(const MessageId& id, std::string_view reason) {
+  return core_->Bury(id, reason);
+}
+std::vector<BuriedMessage> Processor::buried() const { return core_->buried(); }
+bool Processor::Revive(const MessageId& id) { return core_->Revive(id); }
+bool Processor::Drop(const MessageId& id) { return core_->DropBuried(id); }
 
 }  // namespace pleat::inline v0_1

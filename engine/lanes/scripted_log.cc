@@ -207,6 +207,10 @@ class ScriptedMember final : public PartitionedLog, private LaneSnapshots {
                   [snapshot](const auto& each) { return each.first < snapshot; });
     return absl::OkStatus();
   }
+  absl::Status Remove(int number, uint64_t snapshot) override {
+    log_.partition(number).snapshots.erase(snapshot);
+    return absl::OkStatus();
+  }
 
   ScriptedLog::State& log_;
   std::vector<News> news_;

@@ -7,8 +7,9 @@
 //         : baskets_(lane.engine(), "baskets", {.quiet_period = 5min, .max_wait = 1h}) {
 //       lane.Publish("baskets", baskets_, [](const auto& closed) { return Text(closed.state); });
 //     }
-//     void Handle(const pleat::LogRecord& record, pleat::Lane&) override {
+//     pleat::Handled Handle(const pleat::LogRecord& record, pleat::Lane&) override {
 //       baskets_.Fold(record.key, Parse(record.payload), record.logged);
+//       return pleat::Handled::Done();
 //     }
 //    private:
 //     pleat::Folder<Order, Basket> baskets_;
@@ -30,6 +31,10 @@
 // messages that wait. The log is the only journal: a lane is a function of the records that it has
 // read, and of nothing else, so another owner that reads them makes the same messages.
 //
+// A record that cannot be handled now holds its *key*: the key's records wait in their order, until
+// the handler takes the first one, or a person has looked at it; other keys go on. Which records
+// wait, and which were handled later, is on the disk before a commit behind them.
+//
 //   1. Decide. A commit says how far the lane has read, and which messages came of that.
 //   2. Publish. Only then these messages are lent.
 //   3. Confirm. Acks travel with the next commit.
@@ -49,6 +54,7 @@
 // engine's time follows log time, `idle` behind it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -140,6 +146,34 @@ class PLEAT_EXPORT Lane {
 // So that a commit has room for all of them.
 inline constexpr size_t kLaneStreamsMax = 8;
 
+// What a handler says of a record.
+class PLEAT_EXPORT [[nodiscard]] Handled {
+ public:
+  static Handled Done() { return Handled(Answer::kDone, {}, {}); }
+  // The key waits so long, and then its first record is handed over again; its later records wait
+  // behind that one. The reason is for people, see HeldKey.
+  static Handled RetryAfter(Duration wait, std::string reason = {}) {
+    return Handled(Answer::kRetry, std::max(wait, Duration{0}), std::move(reason));
+  }
+  // The key waits until a person says Retry() or Drop().
+  static Handled Park(std::string reason) { return Handled(Answer::kPark, {}, std::move(reason)); }
+
+  bool is_done() const noexcept { return answer_ == Answer::kDone; }
+  bool is_parked() const noexcept { return answer_ == Answer::kPark; }
+  Duration wait() const noexcept { return wait_; }
+  const std::string& reason() const noexcept { return reason_; }
+
+ private:
+  enum class Answer : uint8_t { kDone, kRetry, kPark };
+
+  Handled(Answer answer, Duration wait, std::string reason)
+      : answer_(answer), wait_(wait), reason_(std::move(reason)) {}
+
+  Answer answer_;
+  Duration wait_;
+  std::string reason_;
+};
+
 // Handles the records of one lane; it comes and goes with the lane.
 // REQUIRES: a handler depends on the record and on its collections alone, not on a clock, on
 // chance, or on other lanes; and only the collections keep anything from one record to the next,
@@ -150,8 +184,13 @@ class Handler {
  public:
   virtual ~Handler() = default;
 
-  // `record.logged` is the lane's time.
-  virtual void Handle(const LogRecord& record, Lane& lane) = 0;
+  // `record.logged` is the lane's time, also of a record that has waited: so that is not late. On
+  // event time it may be.
+  // Whether a record is refused may depend on the world outside, such as a service that is away.
+  // REQUIRES: a record that is not done was fed to no collection, and no message was emitted for
+  // it. One that was done is so again when another owner hands it over: RetryAfter() holds up the
+  // whole lane there, until it is; Park() parks the lane.
+  virtual Handled Handle(const LogRecord& record, Lane& lane) = 0;
 
   // For a handler on event time in whose intake (intake.h, json_intake.h) events wait for their
   // turn. NextWaiting(): the smallest stamp of one that waits, as that of the intake.
@@ -196,6 +235,17 @@ struct ProcessorOptions {
   // handed over come on top. Range: 1 or more.
   size_t messages_bytes_max = size_t{64} << 20;
 
+  // A lane reads no more while records of held keys take so many bytes; those of the records that
+  // were just handed over come on top. A snapshot has them. Range: 1 or more.
+  size_t held_bytes_max = size_t{1} << 20;
+
+  // The same while one key has so many. Range: 1 or more.
+  size_t held_records_max = 1'000;
+
+  // Bury() takes no more messages of a lane while those buried would take more bytes. They are
+  // written anew with each change. Range: 1 or more.
+  size_t buried_bytes_max = size_t{1} << 20;
+
   // For tests; a program leaves it out, and each life is drawn from the operating system.
   std::optional<uint64_t> life = std::nullopt;
 };
@@ -210,9 +260,13 @@ enum class LanePhase : uint8_t {
 struct LaneStatus {
   int partition = 0;
   LanePhase phase = LanePhase::kReplaying;
-  absl::Status why;      // of a parked one; else of the last snapshot that failed
-  uint64_t next = 0;     // the offset where it reads on
-  uint64_t waiting = 0;  // messages that wait for an ack, or to be decided
+  // Of a parked one; of one that replays and whose handler asks to wait; of one that reads no more
+  // because of its held keys; else of what failed last: a snapshot, or the book of held keys.
+  absl::Status why;
+  uint64_t next = 0;       // the offset where it reads on
+  uint64_t waiting = 0;    // messages that wait for an ack, or to be decided
+  uint64_t held_keys = 0;  // see Processor::held_keys()
+  uint64_t buried = 0;     // messages, see Processor::Bury()
   EngineTime now{};
 };
 
@@ -222,6 +276,25 @@ enum class LeaseKeys : uint8_t {
   // Several in a row: for a delivery that keeps their order, and leaves the rest of a key away when
   // one failed.
   kTogether,
+};
+
+// A key whose first record was not handled, and whose records wait.
+struct HeldKey {
+  int partition = 0;
+  std::string key;
+  bool is_parked = false;  // else it is retried
+  std::string reason;      // the handler's; the first 1,024 bytes
+  uint64_t offset = 0;     // of its first record
+  uint64_t records = 0;
+  uint64_t bytes = 0;     // that count for held_bytes_max
+  uint64_t attempts = 0;  // about how often the first record was refused
+};
+
+// A message that was set aside.
+struct BuriedMessage {
+  Message message;
+  std::string reason;
+  bool is_revived = false;  // lent until it is acked
 };
 
 // Thread safety: any thread may call any method at any time, but the destructor; Run() at most one
@@ -241,7 +314,8 @@ class PLEAT_EXPORT Processor {
 
   // Ends in order: no more records; a snapshot and a last commit of each lane. Call Run() until
   // stopped(), and go on to lease and ack. It is not stopped while a message waits for its ack, and
-  // while a snapshot fails, see lanes(): whoever waits no longer ends as by a crash.
+  // while a snapshot fails, see lanes(): whoever waits no longer ends as by a crash. Held keys stay
+  // as they are, and go on with the next owner.
   void Stop();
   bool stopped() const;
 
@@ -258,6 +332,29 @@ class PLEAT_EXPORT Processor {
   bool Nack(const MessageId& id, Duration delay, EngineTime now);
 
   std::vector<LaneStatus> lanes() const;
+
+  // All held keys, those of a lane by the offset of their first records. None of a lane that
+  // replays or is parked. O(records that wait).
+  std::vector<HeldKey> held_keys() const;
+  // The key's first record is handed over in the next Run(), and those behind it when it is done.
+  // False: the key is not held.
+  bool Retry(int partition, std::string_view key);
+  // The record is never handled, and the key goes on as by Retry(). Durable with the lane's next
+  // commit. False: it is not the first of its key's records that wait.
+  bool Drop(int partition, std::string_view key, uint64_t offset);
+
+  // Sets a message aside that waits for an ack, and cannot be delivered: nothing waits for it any
+  // more. It is kept whole, and counts as acked once the lane's next commit has it; a next owner
+  // has it as well. The first 1,024 bytes of the reason are kept. False: no such message waits, or
+  // there is no room, see buried_bytes_max.
+  bool Bury(const MessageId& id, std::string_view reason);
+  // All of them, by lane, stream and number. None of a lane that replays or is parked. O(bytes).
+  std::vector<BuriedMessage> buried() const;
+  // The message is lent again until it is acked, or buried once more; later messages of its key may
+  // have come before. False: it is not buried, or is revived.
+  bool Revive(const MessageId& id);
+  // The message is never delivered. False: it is not buried.
+  bool Drop(const MessageId& id);
 
  private:
   class Core;

@@ -73,8 +73,10 @@ class PLEAT_EXPORT ScriptedLog {
   void Repeat(int partition, uint64_t offset);
   // How many records a Poll() hands over at most. Default: 256.
   void SetPollRecords(size_t records);
-  // Asked for each snapshot that is put: the error with which that fails.
+  // Asked for each snapshot that is put, and each book of held keys: the error with which that
+  // fails.
   void SetSnapshotFate(std::function<absl::Status(int partition)> fate);
+  // How many of both there are.
   size_t Snapshots(int partition) const;
 
  private:

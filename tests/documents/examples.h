@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -86,6 +87,8 @@ void WaitABit(const absl::Status& why);
 // Those of docs/howto-processors.md.
 std::string TextOf(const Total& total);
 int64_t CentsIn(const pleat::LogRecord& record);
+std::optional<double> RateOfTheDay(pleat::EngineTime at);
+std::string InEuros(const pleat::LogRecord& record, double rate);
 bool Deliver(const pleat::Message& message);
 extern bool stopping;
 

@@ -4,7 +4,9 @@
 #include <random>
 
 #include <gtest/gtest.h>
+#include <pleat/batch.h>
 #include <pleat/processor.h>
+#include <pleat/stored.h>
 #include <pleat/untyped/partitioned_log.h>
 
 #include "tests/support/seeds.h"
@@ -20,6 +22,8 @@ LaneCheckpoint Drawn(std::mt19937_64& random) {
                             .origin = draw(2) == 0 ? 0 : random() >> draw(64),
                             .now = Clamp(EngineTime(Duration(static_cast<int64_t>(random()))))};
   if (draw(2) == 0) checkpoint.snapshot = {.number = random(), .offset = random()};
+  if (draw(2) == 0) checkpoint.held = random();
+  if (draw(2) == 0) checkpoint.buried = random();
   for (uint64_t i = draw(kLaneTicksMax + 1); i > 0; --i) {
     checkpoint.ticks.push_back({.offset = random(), .time = kT0 + Duration(draw(1'000'000))});
   }
@@ -69,12 +73,34 @@ TEST(LaneCheckpointTest, IsNotReadIfAnyBitIsWrong) {
   EXPECT_FALSE(CheckpointIn(bytes + "x"));
 }
 
+// The format before had no books, and else the same.
+TEST(LaneCheckpointTest, ReadsTheFormatBefore) {
+  std::mt19937_64 random(1);
+  LaneCheckpoint written = Drawn(random);
+  written.snapshot = {.number = 3, .offset = 17};
+  const auto of_format_1 = [&] {
+    std::string bytes = BytesOf(written);
+    bytes.resize(bytes.size() - 8);
+    bytes[0] = 1;
+    FieldWriter checksum;
+    checksum.PutWord(StablePartitionHash(bytes));
+    return bytes + std::string(checksum.bytes());
+  };
+  written.held = 7;
+  EXPECT_FALSE(CheckpointIn(of_format_1()));
+  written.held.reset();
+  written.buried.reset();
+  EXPECT_EQ(CheckpointIn(of_format_1()), written);
+}
+
 TEST(LaneCheckpointTest, HasRoomForTheMostOfEverything) {
   LaneCheckpoint most{.life = UINT64_MAX,
                       .version = UINT64_MAX,
                       .origin = UINT64_MAX,
                       .now = kEndOfTime,
-                      .snapshot = LaneSnapshotPlace{UINT64_MAX, UINT64_MAX}};
+                      .snapshot = LaneSnapshotPlace{UINT64_MAX, UINT64_MAX},
+                      .held = UINT64_MAX,
+                      .buried = UINT64_MAX};
   most.ticks.assign(kLaneTicksMax, {.offset = UINT64_MAX, .time = kEndOfTime});
   most.streams.assign(kLaneStreamsMax, {.decided = UINT64_MAX, .digest = UINT64_MAX});
   const std::string bytes = BytesOf(most);

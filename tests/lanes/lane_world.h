@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <random>
 #include <set>
+#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -46,23 +48,32 @@ struct Offsets {
 };
 using Groups = Folder<uint64_t, Offsets>;
 
+// What a test says of a record before it is handled.
+using Judge = std::function<Handled(int partition, const LogRecord& record)>;
+
 class GroupingHandler final : public Handler {
  public:
-  explicit GroupingHandler(Lane& lane)
-      : short_(lane.engine(), "short", {.quiet_period = kShortQuiet, .max_wait = kForever}),
+  explicit GroupingHandler(Lane& lane, Judge judge = nullptr)
+      : judge_(std::move(judge)),
+        short_(lane.engine(), "short", {.quiet_period = kShortQuiet, .max_wait = kForever}),
         long_(lane.engine(), "long", {.quiet_period = kLongQuiet, .max_wait = kLongWait}) {
     const auto text = [](const auto& emission) { return emission.state.Text(); };
     lane.Publish("short", short_, text);
     lane.Publish("long", long_, text);
   }
 
-  void Handle(const LogRecord& record, Lane& lane) override {
+  Handled Handle(const LogRecord& record, Lane& lane) override {
+    if (judge_) {
+      if (Handled judged = judge_(lane.partition(), record); !judged.is_done()) return judged;
+    }
     short_.Fold(record.key, record.offset, record.logged);
     long_.Fold(record.key, record.offset, record.logged);
     if (record.payload == "!") lane.Emit(record.key, std::to_string(record.offset));
+    return Handled::Done();
   }
 
  private:
+  const Judge judge_;
   Groups short_;
   Groups long_;
 };
@@ -77,8 +88,9 @@ inline constexpr Duration kReorder = std::chrono::seconds(3);
 // Groups by the stamps of records.
 class EventTimeHandler final : public Handler {
  public:
-  explicit EventTimeHandler(Lane& lane)
-      : short_(lane.engine(), "short", {.quiet_period = kShortQuiet, .max_wait = kForever}),
+  explicit EventTimeHandler(Lane& lane, Judge judge = nullptr)
+      : judge_(std::move(judge)),
+        short_(lane.engine(), "short", {.quiet_period = kShortQuiet, .max_wait = kForever}),
         long_(lane.engine(), "long", {.quiet_period = kLongQuiet, .max_wait = kLongWait}),
         intake_(lane.engine(), {.reorder = kReorder}) {
     const auto text = [](const auto& emission) { return emission.state.Text(); };
@@ -88,25 +100,34 @@ class EventTimeHandler final : public Handler {
     intake_.Feed(long_);
   }
 
-  void Handle(const LogRecord& record, Lane& lane) override {
+  Handled Handle(const LogRecord& record, Lane& lane) override {
+    if (judge_) {
+      if (Handled judged = judge_(lane.partition(), record); !judged.is_done()) return judged;
+    }
     intake_.Push(record.key, record.offset, record.stamp);
     if (record.payload == "!") lane.Emit(record.key, std::to_string(record.offset));
+    return Handled::Done();
   }
   std::optional<EngineTime> NextWaiting() const override { return intake_.next_waiting(); }
   void TakeUntil(EngineTime now, Lane&) override { intake_.Advance(now); }
 
  private:
+  const Judge judge_;
   Groups short_;
   Groups long_;
   Intake<uint64_t> intake_;
 };
 
-inline std::unique_ptr<Handler> MakeEventTimeHandler(Lane& lane) {
-  return std::make_unique<EventTimeHandler>(lane);
-}
-
-inline MakeHandler HandlerFor(const ProcessorOptions& options) {
-  return options.engine.axis == Axis::kEvent ? MakeEventTimeHandler : MakeGroupingHandler;
+inline MakeHandler HandlerFor(const ProcessorOptions& options, Judge judge = nullptr) {
+  return [axis = options.engine.axis, judge = std::move(judge)](Lane& lane) {
+    std::unique_ptr<Handler> handler;
+    if (axis == Axis::kEvent) {
+      handler = std::make_unique<EventTimeHandler>(lane, judge);
+    } else {
+      handler = std::make_unique<GroupingHandler>(lane, judge);
+    }
+    return handler;
+  };
 }
 
 // What became of the messages. Second deliveries have to say the same.
@@ -129,6 +150,23 @@ class Receiver {
     next = std::max(next, message.id.number + 1);
   }
 
+  // Of the stream, or of all, the records of each key come in their order.
+  void ExpectOrderOfKeys(const std::string& of_stream = "") const {
+    std::map<std::tuple<int, std::string, std::string>, uint64_t> next;
+    for (const auto& [name, text] : all_) {
+      const auto& [partition, stream, number] = name;
+      if (!of_stream.empty() && stream != of_stream) continue;
+      std::istringstream words(text);
+      std::string key;
+      words >> key;
+      for (uint64_t offset = 0; words >> offset;) {
+        uint64_t& at_least = next[{partition, stream, key}];
+        EXPECT_GE(offset, at_least) << "partition " << partition << ", " << stream << ", " << text;
+        at_least = offset + 1;
+      }
+    }
+  }
+
   const std::map<Name, std::string>& all() const { return all_; }
   uint64_t repeats() const { return repeats_; }
   const std::map<int, std::set<uint64_t>>& lives() const { return lives_; }
@@ -142,8 +180,8 @@ class Receiver {
 
 class Member {
  public:
-  Member(ScriptedLog& log, const ProcessorOptions& options)
-      : log_(log.Join()), processor_(*log_, HandlerFor(options), options) {}
+  Member(ScriptedLog& log, const ProcessorOptions& options, Judge judge = nullptr)
+      : log_(log.Join()), processor_(*log_, HandlerFor(options, std::move(judge)), options) {}
 
   PartitionedLog& log() { return *log_; }
   Processor& processor() { return processor_; }

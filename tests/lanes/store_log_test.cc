@@ -1,6 +1,7 @@
 // Lanes on an event store: a process that is killed and started again, power that is cut, a disk
 // that fails, files that retention removes. The receiver has what plain C++ makes of the records that
-// the store has kept, each message once but for repeats of one id.
+// the store has kept, each message once but for repeats of one id. In a third of the lives the handler
+// refuses keys for a while.
 #include <pleat/store_log.h>
 
 #include <chrono>
@@ -49,9 +50,9 @@ std::unique_ptr<EventStore> OpenStore(FaultyStorage& storage) {
 // A processor of the store, as one process has it.
 class Process {
  public:
-  Process(FaultyStorage& storage, const ProcessorOptions& options)
+  Process(FaultyStorage& storage, const ProcessorOptions& options, Judge judge = nullptr)
       : log_(*StoreLog::Open(kPath, kConsumer, {}, &storage)),
-        processor_(*log_, MakeGroupingHandler, options) {}
+        processor_(*log_, HandlerFor(options, std::move(judge)), options) {}
 
   Processor& processor() { return processor_; }
 
@@ -68,6 +69,7 @@ struct Totals {
   uint64_t trimmed = 0;
   uint64_t faults = 0;
   uint64_t late = 0;
+  uint64_t refused = 0;
 };
 Totals totals;
 
@@ -76,6 +78,7 @@ class Episode {
   explicit Episode(uint64_t seed) : random_(seed) {
     options_.commit_every = Draw(2) == 0 ? 100ms : 5s;
     options_.replay_limit = static_cast<uint64_t>(1 + Draw(40));
+    is_fussy_ = Draw(3) == 0;
     store_ = OpenStore(storage_);
     StartProcess();
   }
@@ -83,6 +86,7 @@ class Episode {
   void Run(int steps) {
     for (int i = 0; i < steps; ++i) Step();
     storage_.Heal();
+    away_.clear();
     Commit();
     for (int round = 0; round < 30; ++round) {
       clock_ += 20s;
@@ -91,9 +95,12 @@ class Episode {
     for (const LaneStatus& each : process_->processor().lanes()) {
       EXPECT_EQ(each.phase, LanePhase::kLive) << each.why;
       EXPECT_EQ(each.waiting, 0u);
+      EXPECT_EQ(each.held_keys, 0u);
       EXPECT_EQ(each.next, store_->Durable(each.partition));
     }
-    const auto same = is_late_ ? PlainLanes::Same::kRecords : PlainLanes::Same::kGroups;
+    receiver_.ExpectOrderOfKeys();
+    const auto same =
+        is_late_ || is_fussy_ ? PlainLanes::Same::kRecords : PlainLanes::Same::kGroups;
     for (int p = 0; p < kPartitions; ++p) plain_.ExpectAllIn(receiver_, p, same);
     totals.late += is_late_ ? 1 : 0;
     totals.messages += receiver_.all().size();
@@ -104,6 +111,11 @@ class Episode {
   int Draw(int n) { return static_cast<int>(random_() % static_cast<uint64_t>(n)); }
 
   void Step() {
+    if (is_fussy_ && Draw(10) == 0) {
+      away_.clear();
+      if (Draw(3) != 0) away_.insert(std::string(1, static_cast<char>('a' + Draw(6))));
+      return;
+    }
     switch (Draw(24)) {
       case 0: return Kill();
       case 1: return CutThePower();
@@ -131,7 +143,13 @@ class Episode {
     }
   }
 
-  void StartProcess() { process_ = std::make_unique<Process>(storage_, options_); }
+  void StartProcess() {
+    process_ = std::make_unique<Process>(storage_, options_, [this](int, const LogRecord& record) {
+      if (!away_.contains(record.key)) return Handled::Done();
+      ++totals.refused;
+      return Handled::RetryAfter(3s, "away");
+    });
+  }
   void Kill() {
     ++totals.kills;
     storage_.Heal();
@@ -208,7 +226,9 @@ class Episode {
   std::unique_ptr<EventStore> store_;
   std::unique_ptr<Process> process_;
   std::map<int, std::map<uint64_t, Appended>> appended_;  // and not durable for certain
-  bool is_late_ = false;  // a record was durable later than the margin allows
+  bool is_fussy_ = false;
+  std::set<std::string, std::less<>> away_;  // keys that the handler does not take for the moment
+  bool is_late_ = false;                     // a record was durable later than the margin allows
   PlainLanes plain_{Axis::kArrival};
   Receiver receiver_;
 };
@@ -219,10 +239,11 @@ TEST(StoreLogProperty, NothingIsLostAndNothingSaysTwoThings) {
   std::cout << totals.messages << " messages, " << totals.repeats << " repeats, " << totals.kills
             << " kills, " << totals.power_losses << " power losses, " << totals.trimmed
             << " files trimmed, " << totals.faults << " faults, " << totals.late
-            << " episodes with late records\n";
+            << " episodes with late records, " << totals.refused << " refusals\n";
   if (!all) return;
   EXPECT_GT(totals.repeats, 100u);
   EXPECT_GT(totals.trimmed, 5u);
+  EXPECT_GT(totals.refused, 100u);
 }
 
 class StoreLogTest : public testing::Test {

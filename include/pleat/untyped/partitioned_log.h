@@ -81,8 +81,8 @@ class LogListener {
   ~LogListener() = default;
 };
 
-// Where the snapshots of lanes are kept. Each has a number; later ones of a partition have greater
-// numbers.
+// Where the snapshots of lanes are kept, and the books of their held keys. Each has a number; later
+// ones of a partition have greater numbers.
 // Thread safety: one call at a time.
 class LaneSnapshots {
  public:
@@ -96,6 +96,8 @@ class LaneSnapshots {
   virtual absl::StatusOr<std::unique_ptr<ByteSource>> Get(int partition, uint64_t number) = 0;
   // Removes those of lower numbers. Errors: some may be left; a later call removes them.
   virtual absl::Status RemoveBefore(int partition, uint64_t number) = 0;
+  // Removes one, if it is there; it may also be left to RemoveBefore().
+  virtual absl::Status Remove(int /*partition*/, uint64_t /*number*/) { return absl::OkStatus(); }
 };
 
 // Thread safety: one call at a time. Ownership: outlives the processor that reads it.

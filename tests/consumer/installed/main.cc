@@ -26,8 +26,9 @@ struct Edits {
 };
 
 struct Echo : pleat::Handler {
-  void Handle(const pleat::LogRecord& record, pleat::Lane& lane) override {
+  pleat::Handled Handle(const pleat::LogRecord& record, pleat::Lane& lane) override {
     lane.Emit(record.key, record.payload);
+    return pleat::Handled::Done();
   }
 };
 

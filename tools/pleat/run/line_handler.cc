@@ -61,7 +61,7 @@ void LineHandler::PublishIn(Lane& lane) {
   }
 }
 
-void LineHandler::Handle(const LogRecord& record, Lane& lane) {
+Handled LineHandler::Handle(const LogRecord& record, Lane& lane) {
   ++counts_.records;
   record_ = &record;
   line_.assign(record.payload);
@@ -75,6 +75,7 @@ void LineHandler::Handle(const LogRecord& record, Lane& lane) {
                   return true;
                 });
   record_ = nullptr;
+  return Handled::Done();
 }
 
 void LineHandler::TakeUntil(EngineTime now, Lane& lane) {

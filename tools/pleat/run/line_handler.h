@@ -39,7 +39,7 @@ class LineHandler final : public Handler {
   // REQUIRES: in MakeHandler. The collections' lines become messages of streams of their names.
   void PublishIn(Lane& lane);
 
-  void Handle(const LogRecord& record, Lane& lane) override;
+  Handled Handle(const LogRecord& record, Lane& lane) override;
   std::optional<EngineTime> NextWaiting() const override { return intake_->next_waiting(); }
   void TakeUntil(EngineTime now, Lane& lane) override;
 
