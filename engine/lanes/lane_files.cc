@@ -10,6 +10,7 @@
 #include <absl/types/span.h>
 
 #include "engine/base/concat.h"
+#include "engine/base/hash.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -61,26 +62,33 @@ class ReaderSource final : public ByteSource {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LaneFiles>> LaneFiles::Open(
-    std::unique_ptr<StorageDirectory> directory) {
-  const absl::StatusOr<std::vector<std::string>> names = directory->List();
+    std::unique_ptr<StorageDirectory> directory, Writers writers) {
+  std::string new_name(kNew);
+  if (writers == Writers::kSeveral) new_name = Concat(kNew, "-", RandomHashKey().front());
+  auto files = std::unique_ptr<LaneFiles>(new LaneFiles(std::move(directory), std::move(new_name)));
+  if (absl::Status found = files->FindLast(); !found.ok()) return found;
+  return files;
+}
+
+absl::Status LaneFiles::FindLast() {
+  const absl::StatusOr<std::vector<std::string>> names = directory_->List();
   if (!names.ok()) return names.status();
-  auto files = std::unique_ptr<LaneFiles>(new LaneFiles(std::move(directory)));
   for (const std::string& name : *names) {
     const std::optional<LaneFile> file = LaneFileNamed(name);
     if (!file) continue;
-    uint64_t& last = files->last_[file->partition];
+    uint64_t& last = last_[file->partition];
     last = std::max(last, file->number);
   }
-  return files;
+  return absl::OkStatus();
 }
 
 absl::Status LaneFiles::WriteNew(Write write) {
   // A start that was killed may have left one.
-  if (absl::Status removed = directory_->Remove(kNew);
+  if (absl::Status removed = directory_->Remove(new_name_);
       !removed.ok() && !absl::IsNotFound(removed)) {
     return removed;
   }
-  const absl::StatusOr<std::unique_ptr<StorageWriter>> writer = directory_->CreateFile(kNew);
+  const absl::StatusOr<std::unique_ptr<StorageWriter>> writer = directory_->CreateFile(new_name_);
   if (!writer.ok()) return writer.status();
   WriterSink sink(**writer);
   absl::Status status = write(sink);
@@ -91,9 +99,11 @@ absl::Status LaneFiles::WriteNew(Write write) {
 
 absl::StatusOr<uint64_t> LaneFiles::Put(int partition, Write write) {
   if (absl::Status wrote = WriteNew(write); !wrote.ok()) return wrote;
+  // Another process may have had the partition meanwhile.
+  if (absl::Status found = FindLast(); !found.ok()) return found;
   // No number is used twice, also if the directory cannot be synced.
   const uint64_t number = ++last_[partition];
-  absl::Status status = directory_->Rename(kNew, NameOf(partition, number));
+  absl::Status status = directory_->Rename(new_name_, NameOf(partition, number));
   if (status.ok()) status = directory_->SyncDirectory();
   if (!status.ok()) return status;
   return number;

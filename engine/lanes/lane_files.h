@@ -1,5 +1,7 @@
 // LaneFiles keeps the snapshots of lanes, and the books of their held keys, as files of a directory:
-// lane-PARTITION-NUMBER.
+// lane-PARTITION-NUMBER. Where several processes have the directory, a partition may for a while have
+// two that write: its owner, and one that does not know yet that it is none. So nobody writes under a
+// name that another one has.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +11,17 @@
 #include <utility>
 
 #include <absl/status/statusor.h>
+#include <pleat/detail/export.h>
 #include <pleat/untyped/partitioned_log.h>
 #include <pleat/untyped/storage.h>
 
 namespace pleat::inline v0_1 {
 
-class LaneFiles final : public LaneSnapshots {
+class PLEAT_EXPORT LaneFiles final : public LaneSnapshots {
  public:
+  enum class Writers : uint8_t { kOne, kSeveral };
   static absl::StatusOr<std::unique_ptr<LaneFiles>> Open(
-      std::unique_ptr<StorageDirectory> directory);
+      std::unique_ptr<StorageDirectory> directory, Writers writers = Writers::kOne);
 
   absl::StatusOr<uint64_t> Put(int partition, Write write) override;
   absl::StatusOr<std::unique_ptr<ByteSource>> Get(int partition, uint64_t number) override;
@@ -25,12 +29,14 @@ class LaneFiles final : public LaneSnapshots {
   absl::Status Remove(int partition, uint64_t number) override;
 
  private:
-  explicit LaneFiles(std::unique_ptr<StorageDirectory> directory)
-      : directory_(std::move(directory)) {}
+  LaneFiles(std::unique_ptr<StorageDirectory> directory, std::string new_name)
+      : directory_(std::move(directory)), new_name_(std::move(new_name)) {}
 
+  absl::Status FindLast();
   absl::Status WriteNew(Write write);
 
   const std::unique_ptr<StorageDirectory> directory_;
+  const std::string new_name_;    // of a snapshot that is being written
   std::map<int, uint64_t> last_;  // the greatest number of each partition
 };
 

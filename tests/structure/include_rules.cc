@@ -101,6 +101,8 @@ const std::vector<Edge>& Edges() {
     }
     all.push_back({"engine/lines/", {}});  // a file of none of these folders
     all.push_back({"engine/lanes/", {"engine/lanes/", "engine/base/", "pleat/"}});
+    all.push_back({"engine/kafka/",
+                   {"engine/kafka/", "engine/lanes/lane_files.h", "engine/base/", "pleat/"}});
     all.push_back({"engine/asio/", {"engine/asio/", "engine/base/check.h", "pleat/"}});
     // Commands share tools/pleat and do not see each other; only main.cc sees them all.
     const Names commands = {"tools/pleat/fold/",   "tools/pleat/analyze/", "tools/pleat/live/",
@@ -141,6 +143,7 @@ const std::vector<Door>& Doors() {
        {"engine/asio/", "include/pleat/asio", "include/pleat/detail/asio", "examples/"},
        {}},
       {"boost/", {"engine/", "include/pleat/asio", "include/pleat/detail/asio", "examples/"}, {}},
+      {"librdkafka/", {"engine/kafka/", "tests/kafka/"}, {}},
       {"xxhash.h", {"engine/state/", "engine/store/", "tools/pleat/"}, {}},
       {"zlib.h", {"tools/pleat/"}, {}},
       {"zstd.h", {"engine/state/", "tools/pleat/"}, {}},

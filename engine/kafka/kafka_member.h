@@ -1,0 +1,127 @@
+// KafkaMember is a member of a consumer group: it turns what librdkafka tells into what a LogListener
+// hears. All of it happens inside Poll(), on the caller's thread.
+//
+// The way of a partition:
+//
+//   assigned    by the group. What was committed is asked for; then librdkafka begins to fetch there,
+//               or at the first record if nothing was: so the first answer says whether that place is
+//               still in the log, and the listener hears of the partition.
+//   kStarting   until that answer is here
+//   kIdle       the listener has not said yet where to read
+//   kReading    records are handed over from `next` on
+//   kLosing     the place is not in the log; librdkafka looks for the first record that is
+//   kOver       that was told, or commits are fenced: no more records come
+//
+// What librdkafka has fetched before a seek it does not hand over after it. So an end of partition
+// that comes after a seek was seen by a broker after that seek.
+//
+// A place that is out of range stops librdkafka's fetcher of the partition, and no seek starts it
+// again, but taking the partition out of the assignment and putting it back does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <pleat/kafka_log.h>
+#include <pleat/untyped/partitioned_log.h>
+
+#include "engine/kafka/kafka_handles.h"
+
+namespace pleat::inline v0_1 {
+
+class KafkaMember {
+ public:
+  static absl::StatusOr<std::unique_ptr<KafkaMember>> Join(const KafkaOptions& options);
+  ~KafkaMember();
+  KafkaMember(const KafkaMember&) = delete;
+  KafkaMember& operator=(const KafkaMember&) = delete;
+
+  // As those of KafkaLog.
+  absl::StatusOr<bool> Poll(LogListener& listener);
+  void Read(int partition, uint64_t offset);
+  void Pause(int partition, bool paused);
+  void AskEnd(int partition);
+  void Commit(const LogCommit& commit) { to_commit_.push_back(commit); }
+  void Leave();
+  bool left() const;
+
+ private:
+  enum class Stage : uint8_t { kStarting, kIdle, kReading, kLosing, kOver };
+  enum class Question : uint8_t { kNone, kAsked, kSought };  // of the end; and a seek has followed
+  struct Held {
+    Stage stage = Stage::kStarting;
+    std::optional<LogCommit> committed;
+    int64_t next = RD_KAFKA_OFFSET_BEGINNING;  // or an offset: where the fetcher stands
+    bool is_told = false;  // to the listener, which has not heard that it is revoked or fenced
+    bool is_being_told = false;
+    bool is_paused = false;      // by the listener
+    bool fetch_paused = false;   // in librdkafka
+    bool fetch_stopped = false;  // as the place was out of range
+    bool is_committing = false;
+    Question question = Question::kNone;
+    std::optional<int64_t> end;         // at or behind the one that was asked for
+    std::vector<KafkaMessage> records;  // to be handed over
+  };
+
+  explicit KafkaMember(const KafkaOptions& options)
+      : topic_(options.topic), group_(options.group), id_header_(options.id_header) {}
+
+  // --- Answers of the group's coordinator
+  void TakeAnswers();
+  void AskCommitted();
+  void TakeCommitted(rd_kafka_event_t* event);
+  void StartFetching(std::map<int, std::optional<LogCommit>> committed);
+  void SendCommits();
+  void AnswerCommits(rd_kafka_event_t* event);
+  void AnswerCommit(int partition, rd_kafka_resp_err_t error);
+
+  // --- The group
+  void OnRebalance(rd_kafka_resp_err_t what, rd_kafka_topic_partition_list_t* partitions);
+  void Revoke(int partition);
+  void RevokeAll();
+  void OnError(rd_kafka_resp_err_t error, const char* reason);
+
+  // --- Records
+  bool TakeMessages();
+  void TakeMessage(KafkaMessage message);
+  void TakeRecord(int partition, Held& held, KafkaMessage message);
+  void TakeEnd(int partition, Held& held, int64_t offset);
+  void TakeLostPlace(int partition, Held& held, int64_t offset);
+  void Begin(int partition, Held& held, int64_t offset, KafkaMessage message);
+  void Tell(int partition, Held& held, uint64_t first);
+  void TellLost(int partition, Held& held, uint64_t first);
+  void HandOver(int partition, Held& held);
+
+  // --- The fetcher of a partition
+  void Move(int partition, Held& held, int64_t offset);
+  void Restart(int partition, Held& held, int64_t offset);
+  void SettlePause(int partition, Held& held);
+  void SeekEnds();
+
+  KafkaPartitions One(int partition, int64_t offset) const;
+  Held* Find(int partition);
+  Held& At(int partition);
+
+  const std::string topic_;
+  const std::string group_;
+  const std::string id_header_;
+  KafkaClient client_;  // outlives what follows
+  KafkaQueue answers_;
+  KafkaQueue farewell_;              // while leaving: what the group says then
+  LogListener* listener_ = nullptr;  // during Poll()
+  std::map<int, Held> held_;
+  std::vector<int> starting_;  // assigned, and what was committed is not known yet
+  KafkaQueue question_;        // where the answer will be; null: nothing is asked
+  std::vector<LogCommit> to_commit_;
+  absl::Status trouble_;  // of this call of Poll()
+  std::vector<LogRecord> records_;
+};
+
+}  // namespace pleat::inline v0_1
