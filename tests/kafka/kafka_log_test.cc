@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/kafka/kafka_cluster.h"
+#include "tests/kafka/kafka_process.h"
 #include "tests/lanes/lane_world.h"
 #include "tests/support/temporary_directory.h"
 
@@ -30,32 +31,6 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 constexpr int kRounds = 60'000;  // of a millisecond or more, until a test has waited for too long
-
-class Process {
- public:
-  Process(const KafkaOptions& options, const ProcessorOptions& processor_options)
-      : log_(Opened(options)), processor_(*log_, MakeGroupingHandler, processor_options) {}
-
-  KafkaLog& log() { return *log_; }
-  Processor& processor() { return processor_; }
-  std::vector<LaneStatus> lanes() const { return processor_.lanes(); }
-  bool HasLanes(size_t count) const {
-    const std::vector<LaneStatus> all = processor_.lanes();
-    return all.size() == count && std::ranges::none_of(all, [](const LaneStatus& each) {
-             return each.phase == LanePhase::kReplaying;
-           });
-  }
-
- private:
-  static std::unique_ptr<KafkaLog> Opened(const KafkaOptions& options) {
-    absl::StatusOr<std::unique_ptr<KafkaLog>> log = KafkaLog::Open(options);
-    EXPECT_TRUE(log.ok()) << log.status();
-    return *std::move(log);
-  }
-
-  const std::unique_ptr<KafkaLog> log_;
-  Processor processor_;
-};
 
 class KafkaLogTest : public testing::Test {
  protected:
@@ -262,28 +237,6 @@ TEST_F(KafkaLogTest, MembersShareThePartitionsAndComeAndGo) {
   Stop(one);
   RunUntil([&] { return two.HasLanes(4); });
   AppendMany(100, 80s, random);
-  ExpectAllMessages();
-}
-
-// A process falls silent for longer than max.poll.interval.ms, another one takes over, and the first
-// comes back with what it held.
-TEST_F(KafkaLogTest, AMemberThatWasPutOutCommitsNothing) {
-  Begin(2);
-  properties_.push_back("max.poll.interval.ms=3600");
-  std::mt19937_64 random(AnySeed());
-  AppendMany(100, 0s, random);
-  Process& zombie = Start();
-  RunUntil([&] { return zombie.HasLanes(2) && HasReadAll(zombie); });
-  std::unique_ptr<Process> silent = std::move(processes_.front());
-  processes_.clear();
-  AppendMany(100, 20s, random);
-  Process& heir = Start();
-  RunUntil([&] { return heir.HasLanes(2) && HasReadAll(heir); });
-  // It has a round by itself, and makes no message that was not decided.
-  Round(*silent);
-  processes_.push_back(std::move(silent));
-  RunUntil([&] { return zombie.lanes().size() == 1 && heir.lanes().size() == 1; });
-  AppendMany(100, 40s, random);
   ExpectAllMessages();
 }
 
