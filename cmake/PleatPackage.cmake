@@ -58,7 +58,7 @@ logfmt, JSON documents or access logs of web servers, plain, gzip or zstd.")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libpleat-dev)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS
-    "libabsl-dev, libboost1.81-dev, librdkafka-dev, libsimdjson-dev, libxxhash-dev, libzstd-dev")
+    "libabsl-dev, libboost1.81-dev, libsimdjson-dev, libxxhash-dev, libzstd-dev")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS "cmake, pkg-config, pleat")
 set(CPACK_DEBIAN_LIBRARY_DESCRIPTION
     "folds bursts of events into one event per group (C++ library)

@@ -78,7 +78,22 @@ absl::StatusOr<std::unique_ptr<KafkaMember>> KafkaMember::Join(const KafkaOption
   return member;
 }
 
-KafkaMember::~KafkaMember() = default;
+// Without an answer to an assignment, or to what it says while it leaves, librdkafka waits for one, for
+// ever. And before 2.3 it ends the process where a client goes that has joined a group and was never
+// given an assignment, be it an empty one (its issue 4312): such a client leaves the group, and stays.
+KafkaMember::~KafkaMember() {
+  constexpr int kMended = 0x02030000;
+  if (client_ == nullptr) return;  // the options were refused
+  if (farewell_ != nullptr && !left()) {
+    rd_kafka_assign(client_.get(), nullptr);
+  } else if (farewell_ == nullptr) {
+    const KafkaPartitions none(rd_kafka_topic_partition_list_new(0));
+    const KafkaError ignored(rd_kafka_incremental_assign(client_.get(), none.get()));
+  }
+  if (was_assigned_ || rd_kafka_version() >= kMended) return;
+  rd_kafka_unsubscribe(client_.get());
+  (void)client_.release();
+}
 
 absl::StatusOr<bool> KafkaMember::Poll(LogListener& listener) {
   listener_ = &listener;
@@ -237,6 +252,7 @@ void KafkaMember::AnswerCommit(int partition, rd_kafka_resp_err_t error) {
 void KafkaMember::OnRebalance(rd_kafka_resp_err_t what,
                               rd_kafka_topic_partition_list_t* partitions) {
   if (what == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
+    was_assigned_ = true;
     question_.reset();
     for (int i = 0; i < partitions->cnt; ++i) starting_.push_back(partitions->elems[i].partition);
     if (partitions->cnt > 0) return;
@@ -283,6 +299,7 @@ void KafkaMember::OnError(rd_kafka_resp_err_t error, const char* reason) {
 
 void KafkaMember::Leave() {
   if (farewell_ != nullptr) return;
+  if (!starting_.empty()) StartFetching({});  // an assignment that is not answered would hold it
   farewell_.reset(rd_kafka_queue_new(client_.get()));
   const KafkaError ignored(rd_kafka_consumer_close_queue(client_.get(), farewell_.get()));
 }

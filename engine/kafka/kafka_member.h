@@ -117,6 +117,7 @@ class KafkaMember {
   KafkaQueue farewell_;              // while leaving: what the group says then
   LogListener* listener_ = nullptr;  // during Poll()
   std::map<int, Held> held_;
+  bool was_assigned_ = false;
   std::vector<int> starting_;  // assigned, and what was committed is not known yet
   KafkaQueue question_;        // where the answer will be; null: nothing is asked
   std::vector<LogCommit> to_commit_;

@@ -36,7 +36,9 @@ class KafkaCluster {
       brokers = rd_kafka_mock_cluster_bootstraps(mock_.get());
     }
     brokers_ = brokers;
-    producer_ = Client(RD_KAFKA_PRODUCER, {{"bootstrap.servers", brokers_}, {"linger.ms", "1"}});
+    producer_ = Client(
+        RD_KAFKA_PRODUCER,
+        {{"bootstrap.servers", brokers_}, {"linger.ms", "1"}, {"enable.idempotence", "true"}});
   }
 
   const std::string& brokers() const { return brokers_; }
