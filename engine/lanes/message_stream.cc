@@ -148,13 +148,9 @@ void MessageStream::LeaveLine(uint64_t number, const Entry& entry) {
   }
 }
 
-const MessageStream::Entry* MessageStream::FindDecided(uint64_t number) const {
-  return number < decided_ ? Find(number) : nullptr;
-}
-
 bool MessageStream::Confirm(uint64_t number) {
-  Entry* const entry = Find(number);
-  if (entry == nullptr || number >= decided_) return false;
+  const Entry* const entry = FindDecided(number);
+  if (entry == nullptr) return false;
   LeaveLine(number, *entry);
   bytes_ -= BytesIn(*entry);
   --waiting_;
@@ -165,11 +161,12 @@ bool MessageStream::Confirm(uint64_t number) {
 }
 
 bool MessageStream::LendAgain(uint64_t number, EngineTime at) {
-  Entry* const entry = Find(number);
-  if (entry == nullptr) return false;
-  const bool was_lent = lent_.erase({entry->lent_until, number}) + ready_.erase(number) > 0;
+  if (Find(number) == nullptr) return false;
+  Entry& entry = this->at(number);
+  const bool was_lent = lent_.erase({entry.lent_until, number}) + ready_.erase(number) > 0;
   if (!was_lent) return false;
-  entry->lent_until = at;
+  entry.lent_until = at;
+  entry.is_lent = true;
   lent_.emplace(at, number);
   return true;
 }

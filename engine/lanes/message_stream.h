@@ -74,7 +74,9 @@ class MessageStream {
   using Take = absl::FunctionRef<void(uint64_t number, const Entry& entry)>;
   size_t Lend(size_t max, EngineTime now, EngineTime until, LeaseKeys keys, Take take);
   // One that is decided, and not confirmed. Null: there is none.
-  const Entry* FindDecided(uint64_t number) const;
+  const Entry* FindDecided(uint64_t number) const {
+    return number < decided_ ? Find(number) : nullptr;
+  }
   // False: no such message waits.
   bool Confirm(uint64_t number);
   // False: no such message is lent.
@@ -103,10 +105,12 @@ class MessageStream {
   static uint64_t BytesIn(const Entry& entry) {
     return sizeof(Entry) + entry.key.size() + entry.payload.size();
   }
-  Entry& at(uint64_t number) const { return *entries_[number - confirmed()]; }
+  Entry& at(uint64_t number) { return *entries_[number - confirmed()]; }
+  const Entry& at(uint64_t number) const { return *entries_[number - confirmed()]; }
   // Null: it is confirmed, or was not made.
-  Entry* Find(uint64_t number) const {
-    return number < confirmed() || number >= made_ ? nullptr : entries_[number - confirmed()].get();
+  const Entry* Find(uint64_t number) const {
+    const bool is_here = number >= confirmed() && number < made_;
+    return is_here ? entries_[number - confirmed()].get() : nullptr;
   }
   bool WasConfirmed(uint64_t number) const;
   void AddConfirmed(uint64_t number);

@@ -17,8 +17,7 @@
 //
 //   auto log = *pleat::StoreLog::Open("/var/lib/orders", "mail");
 //   pleat::Processor processor(
-//       *log, [](pleat::Lane& lane) { return std::make_unique<Baskets>(lane); },
-//       {.source = "orders"});
+//       *log, [](pleat::Lane& lane) { return std::make_unique<Baskets>(lane); });
 //   while (!done) {
 //     absl::StatusOr<bool> more = processor.Run(now);              // reads, folds and commits
 //     for (const pleat::Message& message : processor.Lease(100, 30s, now)) {
@@ -147,7 +146,7 @@ class PLEAT_EXPORT Lane {
 inline constexpr size_t kLaneStreamsMax = 8;
 
 // What a handler says of a record.
-class PLEAT_EXPORT [[nodiscard]] Handled {
+class [[nodiscard]] Handled {
  public:
   static Handled Done() { return Handled(Answer::kDone, {}, {}); }
   // The key waits so long, and then its first record is handed over again; its later records wait
@@ -320,8 +319,9 @@ class PLEAT_EXPORT Processor {
   bool stopped() const;
 
   // Lends up to `max` messages that are decided, for `visibility_timeout`: those of a stream in
-  // their order, and of one key as `keys` says: none while another call has one of the key. A message
-  // that is not acked by then is lent again, without end. O(log(messages that wait)) for each.
+  // their order, and of one key as `keys` says: none while another call has one of the key. A
+  // message that is not acked by then is lent again, without end. O(log(messages that wait)) for
+  // each.
   std::vector<Message> Lease(size_t max, Duration visibility_timeout, EngineTime now,
                              LeaseKeys keys = LeaseKeys::kOne);
   // The message was delivered. False: it was acked before, or its lane has another owner, or has

@@ -55,6 +55,8 @@ class Episode {
     if (Draw(3) == 0) options_.held_bytes_max = 2'000;
     if (Draw(3) == 0) options_.held_records_max = 3;
     if (Draw(3) == 0) options_.buried_bytes_max = 400;
+    buries_ = Draw(2) == 0;
+    if (buries_) receiver_.ExpectNoOrder();  // one that is revived may come behind later ones
     log_.SetPollRecords(static_cast<size_t>(1 + Draw(20)));
     for (int m = 0; m < kMembers; ++m) Restart(m);
     for (int p = 0; p < kPartitions; ++p) Give(p);
@@ -186,7 +188,8 @@ class Episode {
       if (left.contains(each.key)) continue;
       left.insert(each.key);
       if (Draw(8) == 0) continue;  // not delivered; lent again later
-      if (Draw(20) == 0 && member.processor().Bury(each.id, "bad")) {
+      if (buries_ && Draw(12) == 0 && member.processor().Bury(each.id, "bad")) {
+        left.erase(each.key);
         ++totals.buried;
         continue;  // nor this one, until it is revived
       }
@@ -311,6 +314,7 @@ class Episode {
   int owners_[kPartitions] = {};
   Receiver receiver_;
   bool is_fussy_ = false;
+  bool buries_ = false;
   std::set<std::string, std::less<>> away_;  // keys that the handler does not take for the moment
   std::set<std::pair<int, uint64_t>> bad_;   // records that it parks, by partition and offset
   std::vector<HeldKey> dropped_;

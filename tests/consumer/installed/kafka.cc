@@ -5,8 +5,9 @@
 #include <pleat/processor.h>
 
 struct Echo : pleat::Handler {
-  void Handle(const pleat::LogRecord& record, pleat::Lane& lane) override {
+  pleat::Handled Handle(const pleat::LogRecord& record, pleat::Lane& lane) override {
     lane.Emit(record.key, record.payload);
+    return pleat::Handled::Done();
   }
 };
 
