@@ -7,13 +7,13 @@
 #include <pleat/stored.h>
 
 #include "engine/base/check.h"
+#include "engine/lanes/lane_checkpoint.h"
 
 namespace pleat::inline v0_1 {
 namespace {
 
-constexpr uint64_t kBookMark = 0x6b6f6f4264616544;  // "DeadBook": no snapshot begins so
-constexpr uint64_t kFormat = 1;
-constexpr size_t kChecksumBytes = 8;
+constexpr uint64_t kBuriedBookMark = 0x6b6f6f4264616544;  // "DeadBook": no snapshot begins so
+constexpr uint64_t kBuriedBookFormat = 1;
 constexpr size_t kReasonBytesMax = 1'024;
 
 }  // namespace
@@ -112,8 +112,8 @@ void BuriedMessages::SetNumber(std::optional<uint64_t> number) {
 
 std::string BuriedMessages::Book(uint64_t life) const {
   FieldWriter out;
-  out.PutWord(kBookMark);
-  out.PutNumber(kFormat);
+  out.PutWord(kBuriedBookMark);
+  out.PutNumber(kBuriedBookFormat);
   out.PutWord(life);
   out(entries_);
   out.PutWord(StablePartitionHash(out.bytes()));
@@ -122,12 +122,13 @@ std::string BuriedMessages::Book(uint64_t life) const {
 
 bool BuriedMessages::ReadBook(std::string_view bytes, uint64_t life, uint64_t number) {
   PLEAT_CHECK(entries_.empty());
-  if (bytes.size() < kChecksumBytes) return false;
-  const std::string_view fields = bytes.substr(0, bytes.size() - kChecksumBytes);
+  if (bytes.size() < kLaneChecksumBytes) return false;
+  const std::string_view fields = bytes.substr(0, bytes.size() - kLaneChecksumBytes);
   FieldReader checksum(bytes.substr(fields.size()));
   if (checksum.Word() != StablePartitionHash(fields)) return false;
   FieldReader in(fields);
-  const bool is_one = in.Word() == kBookMark && in.Number() == kFormat && in.Word() == life;
+  const bool is_one =
+      in.Word() == kBuriedBookMark && in.Number() == kBuriedBookFormat && in.Word() == life;
   if (!in.Expect(is_one)) return false;
   in(entries_);
   for (const auto& [name, entry] : entries_) {

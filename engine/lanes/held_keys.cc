@@ -7,13 +7,13 @@
 #include <pleat/stored.h>
 
 #include "engine/base/check.h"
+#include "engine/lanes/lane_checkpoint.h"
 
 namespace pleat::inline v0_1 {
 namespace {
 
-constexpr uint64_t kBookMark = 0x6b6f6f42646c6548;  // "HeldBook": no snapshot begins so
-constexpr uint64_t kFormat = 1;
-constexpr size_t kChecksumBytes = 8;
+constexpr uint64_t kHeldBookMark = 0x6b6f6f42646c6548;  // "HeldBook": no snapshot begins so
+constexpr uint64_t kHeldBookFormat = 1;
 
 void PutOffsets(FieldWriter& out, const absl::btree_set<uint64_t>& offsets) {
   out.PutNumber(offsets.size());
@@ -188,8 +188,8 @@ void HeldKeys::SetNumber(std::optional<uint64_t> number) {
 
 std::string HeldKeys::Book(uint64_t life) const {
   FieldWriter out;
-  out.PutWord(kBookMark);
-  out.PutNumber(kFormat);
+  out.PutWord(kHeldBookMark);
+  out.PutNumber(kHeldBookFormat);
   out.PutWord(life);
   out.PutNumber(decisions_.size());
   for (const HeldDecision& each : decisions_) {
@@ -206,12 +206,13 @@ std::string HeldKeys::Book(uint64_t life) const {
 
 bool HeldKeys::ReadBook(std::string_view bytes, uint64_t life, uint64_t number) {
   PLEAT_CHECK(!has_book());
-  if (bytes.size() < kChecksumBytes) return false;
-  const std::string_view fields = bytes.substr(0, bytes.size() - kChecksumBytes);
+  if (bytes.size() < kLaneChecksumBytes) return false;
+  const std::string_view fields = bytes.substr(0, bytes.size() - kLaneChecksumBytes);
   FieldReader checksum(bytes.substr(fields.size()));
   if (checksum.Word() != StablePartitionHash(fields)) return false;
   FieldReader in(fields);
-  const bool is_one = in.Word() == kBookMark && in.Number() == kFormat && in.Word() == life;
+  const bool is_one =
+      in.Word() == kHeldBookMark && in.Number() == kHeldBookFormat && in.Word() == life;
   if (!in.Expect(is_one)) return false;
   decisions_.resize(in.Count());
   for (HeldDecision& each : decisions_) {

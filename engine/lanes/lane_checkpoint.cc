@@ -9,12 +9,11 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-constexpr uint64_t kFormat = 2;  // 1: had no books
+constexpr uint64_t kCheckpointFormat = 2;  // 1: had no books
 constexpr uint8_t kHasSnapshot = 1;
 constexpr uint8_t kHasHeld = 2;
 constexpr uint8_t kHasBuried = 4;
 constexpr uint8_t kHasAll = kHasSnapshot | kHasHeld | kHasBuried;
-constexpr size_t kChecksumBytes = 8;
 
 void PutTime(FieldWriter& out, EngineTime t) {
   out.PutNumber(static_cast<uint64_t>((Clamp(t) - kBeginningOfTime).count()));
@@ -87,7 +86,7 @@ bool GetStream(FieldReader& in, StreamCheckpoint& stream) {
 
 void PutAllButStreams(FieldWriter& out, const LaneCheckpoint& checkpoint) {
   PLEAT_CHECK(checkpoint.ticks.size() <= kLaneTicksMax);
-  out.PutNumber(kFormat);
+  out.PutNumber(kCheckpointFormat);
   out.PutWord(checkpoint.life);
   out.PutWord(checkpoint.version);
   out.PutNumber(checkpoint.origin);
@@ -110,7 +109,7 @@ void PutAllButStreams(FieldWriter& out, const LaneCheckpoint& checkpoint) {
 
 bool GetAllButStreams(FieldReader& in, LaneCheckpoint& checkpoint) {
   const uint64_t format = in.Number();
-  if (!in.Expect(0 < format && format <= kFormat)) return false;
+  if (!in.Expect(0 < format && format <= kCheckpointFormat)) return false;
   checkpoint.life = in.Word();
   checkpoint.version = in.Word();
   checkpoint.origin = in.Number();
@@ -141,7 +140,7 @@ std::string BytesOf(const LaneCheckpoint& checkpoint) {
   out.PutNumber(checkpoint.streams.size());
   FieldWriter streams;
   for (const StreamCheckpoint& stream : checkpoint.streams) PutStream(streams, stream, 0);
-  const size_t taken = out.size() + streams.size() + kChecksumBytes;
+  const size_t taken = out.size() + streams.size() + kLaneChecksumBytes;
   PLEAT_CHECK(taken <= kCommitMetadataBytesMax);
   size_t left = kCommitMetadataBytesMax - taken;
   for (const StreamCheckpoint& stream : checkpoint.streams) {
@@ -152,8 +151,8 @@ std::string BytesOf(const LaneCheckpoint& checkpoint) {
 }
 
 std::optional<LaneCheckpoint> CheckpointIn(std::string_view bytes) {
-  if (bytes.size() < kChecksumBytes) return std::nullopt;
-  const std::string_view fields = bytes.substr(0, bytes.size() - kChecksumBytes);
+  if (bytes.size() < kLaneChecksumBytes) return std::nullopt;
+  const std::string_view fields = bytes.substr(0, bytes.size() - kLaneChecksumBytes);
   FieldReader checksum(bytes.substr(fields.size()));
   if (checksum.Word() != StablePartitionHash(fields)) return std::nullopt;
   FieldReader in(fields);

@@ -12,6 +12,9 @@
 
 namespace pleat::inline v0_1 {
 
+// Behind a checkpoint, and behind a book (held_keys.h, buried_messages.h).
+inline constexpr size_t kLaneChecksumBytes = 8;
+
 // The lane's time was moved to `time` without a record, when the record at `offset` or the next one
 // behind was to come. Kept if that record was older: a replay without the tick would differ.
 struct LaneTick {

@@ -37,8 +37,9 @@ absl::StatusOr<std::unique_ptr<LineHandler>> LineHandler::Open(Engine& engine,
 
 absl::Status LineHandler::OpenCollection(const RunCollection& collection) {
   const auto keep = [this](auto opened) {
-    if (opened.ok()) collections_.emplace_back(*std::move(opened));
-    return opened.status();
+    absl::Status status = opened.status();
+    if (status.ok()) collections_.emplace_back(*std::move(opened));
+    return status;
   };
   if (const auto* fold = std::get_if<FoldSpec>(&collection.spec)) {
     return keep(JsonFolder::Open(*intake_, collection.name, *fold));

@@ -73,8 +73,9 @@ class LineFile {
   const NamedFile& named() const { return named_; }
   absl::Status Look() {
     absl::StatusOr<LinesBefore> before = ReadLinesBefore(named_);
-    if (before.ok()) before_ = *std::move(before);
-    return before.status();
+    if (!before.ok()) return before.status();
+    before_ = *std::move(before);
+    return absl::OkStatus();
   }
   WantedOutput Wanted() { return {named_, OutputFile::Mode::kStream, file_, before_.bytes}; }
   bool Has(const std::string& id) const { return before_.ids.contains(id); }

@@ -7,6 +7,7 @@
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <pleat/processor.h>
 
 #include "tools/pleat/console.h"
 #include "tools/pleat/errno_status.h"
@@ -18,7 +19,7 @@ namespace pleat::cli {
 namespace {
 
 constexpr std::string_view kRunExamples =
-    R"(pleat run: folds or counts the records of an event store, each once, whoever dies
+    R"(pleat run: folds or counts the records of an event store, whoever dies
 
 Usage: pleat run --store DIR --consumer NAME [OPTIONS] fold|rollup [ITS OPTIONS]
        pleat run --store DIR --consumer NAME [OPTIONS] --fold FILE --rollup FILE
@@ -64,14 +65,14 @@ Output: a line as of fold or rollup that begins with the id of its message:
   A FILE gets each line once, also after a kill. A pipe, and another store, get
   some lines again then, with the ids that they had: drop those you know.
   Invalid and late lines have the reason, and the payload as text.
-Other options: limits, what is printed around the result, --invalid, --late, and a
-  further collection may be given to a run that was ended by a signal or by
+Other options: limits, what is printed around the result, --invalid, --late, and
+  a further collection may be given to a run that was ended by a signal or by
   --at-end keep. Behind a kill the run before has to go on first, and end. What
   makes other groups or windows needs another --consumer, or the partitions are
   parked: nothing is done with them, and nothing is lost.
-Exit codes: 0 done; 1 could not read or write, a partition is parked, events over
-  a limit; 2 wrong usage; 130, 143, 129 asked to end (SIGINT, SIGTERM, SIGHUP):
-  all is written, and kept for the next run.
+Exit codes: 0 done; 1 could not read or write, a partition is parked, events
+  over a limit; 2 wrong usage; 130, 143, 129 asked to end (SIGINT, SIGTERM,
+  SIGHUP): all is written, and kept for the next run.
 )";
 
 absl::Status WrongUsage(const std::string& why) { return absl::InvalidArgumentError(why); }
