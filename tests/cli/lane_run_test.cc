@@ -233,6 +233,10 @@ TEST_F(LaneRunTest, SaysWhatIsWrongAndWhatIsRight) {
   EXPECT_THAT(said(here + "--output " + other + " fold --key k --quiet 1m"),
               HasSubstr("holds lines that no run has written"));
   EXPECT_EQ(Content(other), "{\"a\":1}\n");
+  const std::string note = scratch_.Write("note", "buy milk");
+  EXPECT_THAT(said(here + "--output " + note + " fold --key k --quiet 1m"),
+              HasSubstr("holds lines that no run has written"));
+  EXPECT_EQ(Content(note), "buy milk");
 }
 
 TEST_F(LaneRunTest, CheckSaysWhatWouldBeGuaranteedAndRunsNothing) {

@@ -135,14 +135,18 @@ absl::StatusOr<bool> LaneRun::Deliver() {
 // Whether all that the log has was handled, and all messages are written.
 bool LaneRun::IsIdle() const {
   return std::ranges::all_of(processor_->lanes(), [](const LaneStatus& each) {
-    return each.phase != LanePhase::kReplaying && each.waiting == 0;
+    return each.phase == LanePhase::kParked ||
+           (each.phase == LanePhase::kLive && each.waiting == 0);
   });
 }
 
 void LaneRun::SayParked() {
   for (const LaneStatus& each : processor_->lanes()) {
     if (each.phase != LanePhase::kParked || !parked_.insert(each.partition).second) continue;
-    Say("parked: " + std::string(each.why.message()) + "; the other partitions go on");
+    std::string why(each.why.message());
+    const std::string partition = "partition " + std::to_string(each.partition);
+    if (!why.starts_with(partition)) why = partition + ": " + why;
+    Say("parked: " + why + "; the other partitions go on");
   }
 }
 

@@ -52,6 +52,8 @@ absl::StatusOr<LinesBefore> ReadLinesBefore(const NamedFile& file) {
   }
   // A line that was cut off by the end of its writer is written anew.
   const size_t whole = tail.rfind('\n') + 1;
+  const std::string_view cut_off = std::string_view(tail).substr(whole);
+  if (!cut_off.starts_with(kIdMember) && !kIdMember.starts_with(cut_off)) return NotOurs(file);
   before.bytes = begin + whole;
   std::string_view rest = std::string_view(tail).substr(0, whole);
   if (begin > 0) rest.remove_prefix(std::min(rest.find('\n') + 1, rest.size()));
