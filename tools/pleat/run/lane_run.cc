@@ -143,10 +143,12 @@ bool LaneRun::IsIdle() const {
 void LaneRun::SayParked() {
   for (const LaneStatus& each : processor_->lanes()) {
     if (each.phase != LanePhase::kParked || !parked_.insert(each.partition).second) continue;
-    std::string why(each.why.message());
+    const std::string_view why(each.why.message().data(), each.why.message().size());
     const std::string partition = "partition " + std::to_string(each.partition);
-    if (!why.starts_with(partition)) why = partition + ": " + why;
-    Say("parked: " + why + "; the other partitions go on");
+    std::string said = "parked: ";
+    if (!why.starts_with(partition)) said += partition + ": ";
+    said += why;
+    Say(said + "; the other partitions go on");
   }
 }
 
