@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -80,7 +81,8 @@ class PlainLanes {
   // The receiver has these, and their numbers have no gap. Ends all groups.
   void ExpectAllIn(const Receiver& receiver, int partition, Same same = Same::kGroups) {
     Lane& lane = lanes_[partition];
-    std::ranges::stable_sort(lane.events, {}, &Event::at);
+    std::ranges::sort(lane.events, {},
+                      [](const Event& each) { return std::pair(each.at, each.offset); });
     for (const Event& each : lane.events) {
       lane.short_groups.Take(each.key, each.offset, each.at);
       lane.long_groups.Take(each.key, each.offset, each.at);
