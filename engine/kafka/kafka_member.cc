@@ -465,7 +465,7 @@ void KafkaMember::Restart(int partition, Held& held, int64_t offset) {
   const KafkaError assigned(rd_kafka_incremental_assign(client_.get(), one.get()));
 }
 
-// librdkafka drops what it has of a partition that is paused, so it goes back to `next`.
+// A pause drops the records of the partition that librdkafka has fetched: so a seek to `next` ends it.
 void KafkaMember::SettlePause(int partition, Held& held) {
   const bool wanted = held.stage == Stage::kIdle || held.stage == Stage::kOver ||
                       (held.stage == Stage::kReading && held.is_paused);

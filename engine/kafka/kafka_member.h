@@ -12,8 +12,8 @@
 //   kLosing     the place is not in the log; librdkafka looks for the first record that is
 //   kOver       that was told, or commits are fenced: no more records come
 //
-// What librdkafka has fetched before a seek it does not hand over after it. So an end of partition
-// that comes after a seek was seen by a broker after that seek.
+// A seek drops the records and ends that librdkafka has fetched before. So an end of partition that
+// comes after a seek was seen by a broker after that seek.
 //
 // A place that is out of range stops librdkafka's fetcher of the partition, and no seek starts it
 // again, but taking the partition out of the assignment and putting it back does.

@@ -345,8 +345,8 @@ void LaneCore::Committed(CommitOutcome outcome, LaneSnapshots& snapshots) {
   RemoveUnneeded(snapshots);
 }
 
-// What neither the last commit names nor a later one may name. What is left because of an error goes
-// with a later one.
+// Removes the snapshots and books that neither the last commit names nor a later one may name. Those
+// that are left because of an error go with a later call.
 void LaneCore::RemoveUnneeded(LaneSnapshots& snapshots) {
   for (const uint64_t book : std::exchange(kept_.books, {}))
     snapshots.Remove(partition_, book).IgnoreError();

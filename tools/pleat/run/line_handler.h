@@ -26,7 +26,7 @@ struct RunCounts {
   std::string first_invalid;
 };
 
-// What the payload of a message of Lane::Emit() begins with: why a line is not in a collection.
+// The first letter of the payload of a message of Lane::Emit(): why a line is not in a collection.
 inline constexpr char kInvalidMark = 'i';
 inline constexpr char kLateMark = 'l';
 
