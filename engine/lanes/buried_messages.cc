@@ -116,17 +116,14 @@ std::string BuriedMessages::Book(uint64_t life) const {
   out.PutNumber(kBuriedBookFormat);
   out.PutWord(life);
   out(entries_);
-  out.PutWord(StablePartitionHash(out.bytes()));
-  return std::string(out.bytes());
+  return WithChecksum(out);
 }
 
 bool BuriedMessages::ReadBook(std::string_view bytes, uint64_t life, uint64_t number) {
   PLEAT_CHECK(entries_.empty());
-  if (bytes.size() < kLaneChecksumBytes) return false;
-  const std::string_view fields = bytes.substr(0, bytes.size() - kLaneChecksumBytes);
-  FieldReader checksum(bytes.substr(fields.size()));
-  if (checksum.Word() != StablePartitionHash(fields)) return false;
-  FieldReader in(fields);
+  const std::optional<std::string_view> fields = CheckedFields(bytes);
+  if (!fields) return false;
+  FieldReader in(*fields);
   const bool is_one =
       in.Word() == kBuriedBookMark && in.Number() == kBuriedBookFormat && in.Word() == life;
   if (!in.Expect(is_one)) return false;

@@ -200,17 +200,14 @@ std::string HeldKeys::Book(uint64_t life) const {
     out(key, line.is_parked, line.reason, line.attempts);
     PutOffsets(out, line.offsets);
   }
-  out.PutWord(StablePartitionHash(out.bytes()));
-  return std::string(out.bytes());
+  return WithChecksum(out);
 }
 
 bool HeldKeys::ReadBook(std::string_view bytes, uint64_t life, uint64_t number) {
   PLEAT_CHECK(!has_book());
-  if (bytes.size() < kLaneChecksumBytes) return false;
-  const std::string_view fields = bytes.substr(0, bytes.size() - kLaneChecksumBytes);
-  FieldReader checksum(bytes.substr(fields.size()));
-  if (checksum.Word() != StablePartitionHash(fields)) return false;
-  FieldReader in(fields);
+  const std::optional<std::string_view> fields = CheckedFields(bytes);
+  if (!fields) return false;
+  FieldReader in(*fields);
   const bool is_one =
       in.Word() == kHeldBookMark && in.Number() == kHeldBookFormat && in.Word() == life;
   if (!in.Expect(is_one)) return false;

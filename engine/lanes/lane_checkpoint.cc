@@ -134,6 +134,19 @@ bool GetAllButStreams(FieldReader& in, LaneCheckpoint& checkpoint) {
 
 }  // namespace
 
+std::string WithChecksum(FieldWriter& out) {
+  out.PutWord(StablePartitionHash(out.bytes()));
+  return std::string(out.bytes());
+}
+
+std::optional<std::string_view> CheckedFields(std::string_view bytes) {
+  if (bytes.size() < kLaneChecksumBytes) return std::nullopt;
+  const std::string_view fields = bytes.substr(0, bytes.size() - kLaneChecksumBytes);
+  FieldReader checksum(bytes.substr(fields.size()));
+  if (checksum.Word() != StablePartitionHash(fields)) return std::nullopt;
+  return fields;
+}
+
 std::string BytesOf(const LaneCheckpoint& checkpoint) {
   FieldWriter out;
   PutAllButStreams(out, checkpoint);
@@ -146,16 +159,13 @@ std::string BytesOf(const LaneCheckpoint& checkpoint) {
   for (const StreamCheckpoint& stream : checkpoint.streams) {
     PutStream(out, stream, RangesThatFit(stream, left));
   }
-  out.PutWord(StablePartitionHash(out.bytes()));
-  return std::string(out.bytes());
+  return WithChecksum(out);
 }
 
 std::optional<LaneCheckpoint> CheckpointIn(std::string_view bytes) {
-  if (bytes.size() < kLaneChecksumBytes) return std::nullopt;
-  const std::string_view fields = bytes.substr(0, bytes.size() - kLaneChecksumBytes);
-  FieldReader checksum(bytes.substr(fields.size()));
-  if (checksum.Word() != StablePartitionHash(fields)) return std::nullopt;
-  FieldReader in(fields);
+  const std::optional<std::string_view> fields = CheckedFields(bytes);
+  if (!fields) return std::nullopt;
+  FieldReader in(*fields);
   LaneCheckpoint checkpoint;
   if (!GetAllButStreams(in, checkpoint)) return std::nullopt;
   checkpoint.streams.resize(in.Count());

@@ -8,12 +8,16 @@
 #include <string_view>
 #include <vector>
 
+#include <pleat/stored.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
 
 // Behind a checkpoint, and behind a book (held_keys.h, buried_messages.h).
 inline constexpr size_t kLaneChecksumBytes = 8;
+std::string WithChecksum(FieldWriter& out);
+// The bytes before the checksum. Nothing: they are damaged.
+std::optional<std::string_view> CheckedFields(std::string_view bytes);
 
 // The lane's time was moved to `time` without a record, when the record at `offset` or the next one
 // behind was to come. Kept if that record was older: a replay without the tick would differ.
