@@ -145,6 +145,11 @@ void HeldKeys::Decide(std::string_view key, LanePosition at, bool is_dropped) {
   RemoveFirst(key);
 }
 
+void HeldKeys::DecideToCloseAll(LanePosition at) {
+  decisions_.push_back({.at = at, .record = HeldDecision::kNoRecord});
+  is_changed_ = true;
+}
+
 void HeldKeys::AddTo(int partition, std::vector<HeldKey>& out) const {
   std::map<uint64_t, HeldKey> by_offset;
   for (const auto& [key, line] : lines_) {
@@ -214,6 +219,7 @@ bool HeldKeys::ReadBook(std::string_view bytes, uint64_t life, uint64_t number) 
   decisions_.resize(in.Count());
   for (HeldDecision& each : decisions_) {
     in(each.at.next, each.at.tick, each.record, each.is_dropped);
+    if (each.closes_all()) continue;
     if (!in.Expect(replay_.named.insert(each.record).second)) return false;
   }
   for (size_t keys = in.Count(); keys > 0; --keys) {
@@ -244,7 +250,9 @@ const HeldRecord* HeldKeys::RecordOf(const HeldDecision& decision) const {
 }
 
 void HeldKeys::Repeat() {
-  const HeldRecord* const record = RecordOf(decisions_[replay_.repeated++]);
+  const HeldDecision& decision = decisions_[replay_.repeated++];
+  if (decision.closes_all()) return;
+  const HeldRecord* const record = RecordOf(decision);
   PLEAT_CHECK(record != nullptr);
   RemoveFirst(std::string(record->key));
 }

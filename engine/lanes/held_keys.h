@@ -7,6 +7,8 @@
 // commit. A book has no record: records before the snapshot that wait there are in its note, and those
 // behind come again from the log.
 //
+// That all which is open was closed, without a record, is a decision as well.
+//
 // A next owner reads the book, and what the note has. While it replays, what is named is held without
 // asking the handler, and decisions are repeated at their places; all else is handed over. Then the keys
 // have to wait that the book says.
@@ -52,11 +54,15 @@ struct LanePosition {
   std::optional<EngineTime> tick;
 };
 
-// The first record of a held key was handled, or dropped, there.
+// The first record of a held key was handled, or dropped, there; or all that was open was closed.
 struct HeldDecision {
+  static constexpr uint64_t kNoRecord = UINT64_MAX;
+
   LanePosition at;
-  uint64_t record = 0;  // its offset
+  uint64_t record = 0;  // its offset, or kNoRecord
   bool is_dropped = false;
+
+  bool closes_all() const { return record == kNoRecord; }
 };
 
 class HeldKeys {
@@ -72,6 +78,8 @@ class HeldKeys {
   size_t keys() const { return lines_.size(); }
   size_t records() const { return records_.size(); }
   bool Has(std::string_view key) const { return lines_.contains(key); }
+  // No record waits, and while replaying none is to be held or handled later.
+  bool is_unused() const { return lines_.empty() && replay_.named.empty(); }
   // Why the lane reads no more; empty: it does.
   std::string_view WhyFull() const;
 
@@ -84,6 +92,7 @@ class HeldKeys {
   // REQUIRES: Has(key).
   const HeldRecord& First(std::string_view key) const;
   void Decide(std::string_view key, LanePosition at, bool is_dropped);
+  void DecideToCloseAll(LanePosition at);
   // The key's time comes now. REQUIRES: Has(key).
   void RetryNow(std::string_view key);
 

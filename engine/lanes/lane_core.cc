@@ -116,6 +116,18 @@ void LaneCore::PassTicks(uint64_t offset) {
   }
 }
 
+void LaneCore::CloseNow() {
+  handler_->CloseAll(lane_);
+  PopAll();
+}
+
+void LaneCore::CloseAll() {
+  if (phase_ != LanePhase::kLive || has_closed_all()) return;
+  CloseNow();
+  held_.DecideToCloseAll(position());
+  place_.is_all_closed = true;
+}
+
 // Whether the record that was just handled might have come to other messages without the tick
 // before it: the record has not moved time past the tick by itself.
 bool LaneCore::HasUndercut(EngineTime tick, EngineTime logged) const {
@@ -163,16 +175,64 @@ void LaneCore::TakeOne(const LogRecord& record, EngineTime clock) {
     }
     ticks_.push_back({.offset = place_.next, .time = *tick});
   }
-  place_.next = record.offset + 1;
-  ++place_.handled;
+  PassRecords(record.offset, 1);
+}
+
+// Records that may be handed over at once: nothing lies between them, and none may have to wait. One
+// or none: the next record is handed over by itself.
+std::span<const LogRecord> LaneCore::BatchAt(std::span<const LogRecord> records) const {
+  constexpr size_t kMost = 256;
+  const bool is_replaying = phase_ == LanePhase::kReplaying;
+  if (place_.tick || !held_.is_unused()) return {};
+  uint64_t end = UINT64_MAX;
+  if (is_replaying) {
+    if (held_.NextToRepeat(UINT64_MAX) != nullptr) return {};
+    end = last_.offset;
+    if (passed_ticks_ < ticks_.size()) end = std::min(end, ticks_[passed_ticks_].offset);
+  }
+  const EngineTime now = std::max(place_.now, records.front().logged);
+  size_t size = 0;
+  for (uint64_t next = place_.next; size < std::min(records.size(), kMost); ++size) {
+    const LogRecord& each = records[size];
+    if (each.offset < next || each.offset >= end) break;
+    if (!is_on_event_time() && std::max(place_.now, each.logged) != now) break;
+    next = each.offset + 1;
+  }
+  return size < 2 ? std::span<const LogRecord>()
+                  : records.first(std::min(size, handler_->BatchOf(records.first(size))));
+}
+
+void LaneCore::TakeBatch(std::span<const LogRecord> records) {
+  std::vector<LogRecord> handled(records.begin(), records.end());
+  for (LogRecord& each : handled) each.logged = place_.now = std::max(place_.now, each.logged);
+  if (!is_on_event_time()) MoveEngine(place_.now);
+  handler_->HandleBatch(handled, lane_);
+  is_on_event_time() ? MoveEngine(engine_->now()) : PopAll();
+  PassRecords(records.back().offset, records.size());
+}
+
+void LaneCore::PassRecords(uint64_t last, uint64_t count) {
+  place_.next = last + 1;
+  place_.handled += count;
+  place_.is_all_closed = false;
 }
 
 void LaneCore::Take(std::span<const LogRecord> records, EngineTime clock) {
-  for (const LogRecord& record : records) {
-    if (record.offset < place_.next) continue;  // it was taken before
-    if (phase_ == LanePhase::kReplaying && record.offset >= last_.offset) FinishReplay();
-    if (phase_ == LanePhase::kParked || replay_wait_) return;
-    TakeOne(record, clock);
+  while (!records.empty()) {
+    const LogRecord& first = records.front();
+    size_t taken = 1;
+    if (first.offset >= place_.next) {  // else it was taken before
+      if (phase_ == LanePhase::kReplaying && first.offset >= last_.offset) FinishReplay();
+      if (phase_ == LanePhase::kParked || replay_wait_) return;
+      const std::span<const LogRecord> batch = BatchAt(records);
+      if (batch.size() > 1) {
+        TakeBatch(batch);
+        taken = batch.size();
+      } else {
+        TakeOne(first, clock);
+      }
+    }
+    records = records.subspan(taken);
   }
   if (phase_ == LanePhase::kReplaying && place_.next >= last_.offset) FinishReplay();
 }

@@ -51,6 +51,9 @@ class LaneCore {
                                 LaneSnapshots& snapshots);
   void Take(std::span<const LogRecord> records, EngineTime clock);
   void Park(absl::Status why);
+  // Closes all that is open, once the lane is live; again only behind further records.
+  void CloseAll();
+  bool has_closed_all() const { return phase_ == LanePhase::kParked || place_.is_all_closed; }
   // Where records are to come from again, now that the handler may take one that it has refused
   // while the lane replays.
   std::optional<uint64_t> ReadsAgain(EngineTime clock);
@@ -105,6 +108,7 @@ class LaneCore {
     EngineTime now = kBeginningOfTime;
     std::optional<EngineTime> tick;  // that has moved time to there, if no record has come since
     uint64_t handled = 0;            // records since the newest snapshot
+    bool is_all_closed = false;      // by CloseAll(), and no record has come since
   };
   struct Stream {
     Stream(std::string_view name, Lane::PopAll pop) : messages(name), pop_all(std::move(pop)) {}
@@ -174,9 +178,13 @@ class LaneCore {
   void FinishReplay();
   bool is_on_event_time() const { return options_.engine.axis == Axis::kEvent; }
   void PassTicks(uint64_t offset);
+  void CloseNow();
   void Tick(EngineTime now);
   void MoveEngine(EngineTime now);
   bool HasUndercut(EngineTime tick, EngineTime logged) const;
+  std::span<const LogRecord> BatchAt(std::span<const LogRecord> records) const;
+  void TakeBatch(std::span<const LogRecord> records);
+  void PassRecords(uint64_t last, uint64_t count);
   void TakeOne(const LogRecord& record, EngineTime clock);
   Handled HandOver(const LogRecord& record);
   bool RepeatDecisions(uint64_t offset);

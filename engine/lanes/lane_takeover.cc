@@ -211,6 +211,11 @@ bool LaneCore::RepeatDecisions(uint64_t offset) {
       Tick(*decision->at.tick);
       place_.tick = decision->at.tick;
     }
+    if (decision->closes_all()) {
+      CloseNow();
+      held_.Repeat();
+      continue;
+    }
     const HeldRecord* const record = held_.RecordOf(*decision);
     if (record == nullptr) {
       Park(absl::DataLossError(Concat("partition ", partition_, ": the record at offset ",

@@ -39,31 +39,23 @@ void MessageStream::Add(std::string_view key, std::string payload) {
   digest_ = DigestWith(digest_, key, payload);
   const uint64_t number = made_;
   if (WasConfirmed(number)) {
-    if (!entries_.empty()) entries_.push_back(nullptr);
+    if (!entries_.empty()) entries_.push_back({.is_confirmed = true});
     ++made_;
     return;
   }
-  const auto last = last_of_keys_.find(key);
+  const size_t hash = absl::Hash<absl::string_view>()({key.data(), key.size()});
+  const auto last = last_of_keys_.find(Key{key, hash});
   const uint64_t before = last == last_of_keys_.end() ? kNone : *last;
   if (before != kNone) {
     at(before).behind = number;
     last_of_keys_.erase(last);
   }
-  entries_.push_back(std::make_unique<Entry>(
-      Entry{.key = std::string(key), .payload = std::move(payload), .before = before}));
+  entries_.push_back(
+      {.key = std::string(key), .payload = std::move(payload), .key_hash = hash, .before = before});
   ++made_;
   ++waiting_;
-  bytes_ += BytesIn(*entries_.back());
+  bytes_ += BytesIn(entries_.back());
   last_of_keys_.insert(number);
-  if (before == kNone && number < decided_) ready_.insert(number);
-}
-
-void MessageStream::SetDecided(uint64_t decided) {
-  for (uint64_t number = std::max(decided_, confirmed()); number < decided; ++number) {
-    const Entry* const entry = Find(number);
-    if (entry != nullptr && entry->before == kNone) ready_.insert(ready_.end(), number);
-  }
-  decided_ = decided;
 }
 
 StreamCheckpoint MessageStream::Checkpoint() const {
@@ -74,42 +66,91 @@ StreamCheckpoint MessageStream::Checkpoint() const {
                               .ranges = {}};
   for (const auto& [begin, end] : confirmed_above_) {
     if (checkpoint.ranges.size() == kConfirmedRangesMax) break;
+    if (begin < checkpoint.confirmed) continue;  // all before it is confirmed as well
     checkpoint.ranges.push_back({.begin = begin, .end = end});
   }
   return checkpoint;
 }
 
+// --- Leases
+
+// While EndLeases() has not looked at it. A message may have had another lease since.
+bool MessageStream::IsCurrent(const LeaseEnd& lease) const {
+  const Entry* const entry = Find(lease.number);
+  return entry != nullptr && entry->is_lent && entry->lent_until == lease.until;
+}
+
+void MessageStream::SetLease(uint64_t number, EngineTime until) {
+  constexpr size_t kFew = 64;
+  constexpr auto kLater = [](const LeaseEnd& a, const LeaseEnd& b) { return a.until > b.until; };
+  Entry& entry = at(number);
+  if (!std::exchange(entry.is_lent, true)) ++lent_;
+  entry.lent_until = until;
+  // Leases that ended by a confirmation are at most as many as those that are left.
+  if (leases_.size() >= 2 * lent_ + kFew) {
+    std::erase_if(leases_, [this](const LeaseEnd& each) { return !IsCurrent(each); });
+    std::ranges::make_heap(leases_, kLater);
+  }
+  leases_.push_back({.until = until, .number = number});
+  std::ranges::push_heap(leases_, kLater);
+}
+
+void MessageStream::EndLeases(EngineTime now) {
+  constexpr auto kLater = [](const LeaseEnd& a, const LeaseEnd& b) { return a.until > b.until; };
+  while (!leases_.empty() && leases_.front().until <= now) {
+    const LeaseEnd lease = leases_.front();
+    std::ranges::pop_heap(leases_, kLater);
+    leases_.pop_back();
+    if (!IsCurrent(lease)) continue;
+    at(lease.number).is_lent = false;
+    --lent_;
+    if (at(lease.number).before == kNone) MakeReady(lease.number);
+  }
+}
+
+bool MessageStream::CanBeLent(const Entry& entry, LeaseKeys keys) const {
+  if (entry.is_confirmed || entry.is_lent) return false;
+  return entry.before == kNone ||
+         (keys == LeaseKeys::kTogether && at(entry.before).lent_by == lend_calls_);
+}
+
 size_t MessageStream::Lend(size_t max, EngineTime now, EngineTime until, LeaseKeys keys,
                            Take take) {
-  while (!lent_.empty() && lent_.begin()->first <= now) {
-    const uint64_t number = lent_.begin()->second;
-    at(number).is_lent = false;
-    if (at(number).before == kNone) ready_.insert(number);
-    lent_.erase(lent_.begin());
-  }
+  EndLeases(now);
+  ++lend_calls_;
   size_t lent = 0;
+  const auto lend = [&](uint64_t number) {
+    SetLease(number, until);
+    Entry& entry = at(number);
+    entry.lent_by = lend_calls_;
+    take(number, entry);
+    ++lent;
+    return entry.behind;
+  };
   std::vector<uint64_t> behind;
-  for (; lent < max && !ready_.empty(); ++lent) {
+  while (lent < max && !ready_.empty()) {
     const uint64_t number = *ready_.begin();
     ready_.erase(ready_.begin());
-    Entry& entry = at(number);
-    entry.lent_until = until;
-    entry.is_lent = true;
-    lent_.emplace_hint(lent_.end(), until, number);
-    if (keys == LeaseKeys::kTogether && MakeReady(entry.behind)) behind.push_back(entry.behind);
-    take(number, entry);
+    const uint64_t next = lend(number);
+    if (keys == LeaseKeys::kTogether && MakeReady(next)) behind.push_back(next);
   }
   // Those that had no room in this call wait for the ones before them.
   for (const uint64_t number : behind) {
     if (!at(number).is_lent) ready_.erase(number);
   }
+  looked_at_ = std::max(looked_at_, confirmed());
+  for (; lent < max && looked_at_ < std::min(decided_, made_); ++looked_at_) {
+    if (CanBeLent(at(looked_at_), keys)) lend(looked_at_);
+  }
   return lent;
 }
 
-// If there is one that may be lent.
+// If there is one that was looked at and can be lent. The first of its line, or the next one.
 bool MessageStream::MakeReady(uint64_t number) {
-  return number < decided_ && !at(number).is_lent && ready_.insert(number).second;
+  return number < looked_at_ && !at(number).is_lent && ready_.insert(number).second;
 }
+
+// --- Confirming
 
 // Its range grows, or is a new one; those below the first message that is not confirmed go.
 void MessageStream::AddConfirmed(uint64_t number) {
@@ -127,14 +168,15 @@ void MessageStream::AddConfirmed(uint64_t number) {
   } else {
     confirmed_above_.emplace(number, end);
   }
-  while (!confirmed_above_.empty() && confirmed_above_.begin()->first < confirmed()) {
-    confirmed_above_.erase(confirmed_above_.begin());
-  }
 }
 
 // The one behind it is the first of the line now, if there is one and if this was the first.
 void MessageStream::LeaveLine(uint64_t number, const Entry& entry) {
-  if (lent_.erase({entry.lent_until, number}) == 0) ready_.erase(number);
+  if (entry.is_lent) {
+    --lent_;
+  } else if (number < looked_at_) {
+    ready_.erase(number);
+  }
   if (entry.behind != kNone) {
     at(entry.behind).before = entry.before;
   } else {
@@ -149,25 +191,29 @@ void MessageStream::LeaveLine(uint64_t number, const Entry& entry) {
 }
 
 bool MessageStream::Confirm(uint64_t number) {
-  const Entry* const entry = FindDecided(number);
-  if (entry == nullptr) return false;
-  LeaveLine(number, *entry);
-  bytes_ -= BytesIn(*entry);
+  if (FindDecided(number) == nullptr) return false;
+  Entry& entry = at(number);
+  LeaveLine(number, entry);
+  bytes_ -= BytesIn(entry);
   --waiting_;
-  entries_[number - confirmed()].reset();
-  while (!entries_.empty() && entries_.front() == nullptr) entries_.pop_front();
-  AddConfirmed(number);
+  if (number != confirmed()) {
+    entry = {.is_confirmed = true};
+    AddConfirmed(number);
+    return true;
+  }
+  do entries_.pop_front();
+  while (!entries_.empty() && entries_.front().is_confirmed);
+  while (!confirmed_above_.empty() && confirmed_above_.begin()->first < confirmed()) {
+    confirmed_above_.erase(confirmed_above_.begin());
+  }
   return true;
 }
 
 bool MessageStream::LendAgain(uint64_t number, EngineTime at) {
-  if (Find(number) == nullptr) return false;
-  Entry& entry = this->at(number);
-  const bool was_lent = lent_.erase({entry.lent_until, number}) + ready_.erase(number) > 0;
-  if (!was_lent) return false;
-  entry.lent_until = at;
-  entry.is_lent = true;
-  lent_.emplace(at, number);
+  const Entry* const entry = FindDecided(number);
+  if (entry == nullptr || (!entry->is_lent && entry->before != kNone)) return false;
+  if (number < looked_at_) ready_.erase(number);
+  SetLease(number, at);
   return true;
 }
 

@@ -2,18 +2,18 @@
 // their order: made, decided, lent, confirmed. Messages that an earlier owner has confirmed are
 // counted, and not kept.
 //
-// The messages of a key form a line, of which only the first can be lent. It is in `ready_` if it is
-// decided and not lent, and in `lent_` if it is. So lending and confirming take O(log messages),
-// however many wait and whatever their keys are.
+// The messages of a key form a line, of which only the first can be lent. Messages are looked at in
+// their order, once; those before `looked_at_` that can be lent are in `ready_`, and those that are
+// lent in `leases_`. So a message that is lent once and confirmed in its turn takes O(1), and any
+// other O(log messages), however many wait and whatever their keys are.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 #include <absl/container/btree_map.h>
 #include <absl/container/btree_set.h>
@@ -34,10 +34,13 @@ class MessageStream {
   struct Entry {
     std::string key;
     std::string payload;
+    size_t key_hash = 0;
     uint64_t before = kNone;  // of its line: the messages of its key that are not confirmed
     uint64_t behind = kNone;
+    uint64_t lent_by = 0;  // the last call of Lend()
     EngineTime lent_until = kBeginningOfTime;
     bool is_lent = false;
+    bool is_confirmed = false;  // it is here for its place only
   };
 
   explicit MessageStream(std::string_view name)
@@ -66,7 +69,7 @@ class MessageStream {
 
   // For a commit; and when it was taken: messages before `decided` may be lent.
   StreamCheckpoint Checkpoint() const;
-  void SetDecided(uint64_t decided);
+  void SetDecided(uint64_t decided) { decided_ = decided; }
   bool has_undecided() const { return decided_ < made_; }
 
   // Lends up to `max` messages until then, in their order. A message whose key has one before that
@@ -86,48 +89,61 @@ class MessageStream {
   static constexpr uint64_t kNone = UINT64_MAX;
 
   // Of the last message of a line, by its key.
+  struct Key {
+    std::string_view bytes;
+    size_t hash;
+  };
   struct KeyHash {
     using is_transparent = void;
     const MessageStream* stream;
-    size_t operator()(uint64_t number) const { return (*this)(stream->at(number).key); }
-    size_t operator()(std::string_view key) const {
-      return absl::Hash<absl::string_view>()({key.data(), key.size()});
-    }
+    size_t operator()(uint64_t number) const { return stream->at(number).key_hash; }
+    size_t operator()(const Key& key) const { return key.hash; }
   };
   struct KeyEqual {
     using is_transparent = void;
     const MessageStream* stream;
     bool operator()(uint64_t a, uint64_t b) const { return a == b; }
-    bool operator()(uint64_t a, std::string_view key) const { return stream->at(a).key == key; }
-    bool operator()(std::string_view key, uint64_t a) const { return stream->at(a).key == key; }
+    bool operator()(uint64_t a, const Key& key) const { return stream->at(a).key == key.bytes; }
+    bool operator()(const Key& key, uint64_t a) const { return stream->at(a).key == key.bytes; }
+  };
+  struct LeaseEnd {
+    EngineTime until;
+    uint64_t number;
   };
 
   static uint64_t BytesIn(const Entry& entry) {
     return sizeof(Entry) + entry.key.size() + entry.payload.size();
   }
-  Entry& at(uint64_t number) { return *entries_[number - confirmed()]; }
-  const Entry& at(uint64_t number) const { return *entries_[number - confirmed()]; }
+  Entry& at(uint64_t number) { return entries_[number - confirmed()]; }
+  const Entry& at(uint64_t number) const { return entries_[number - confirmed()]; }
   // Null: it is confirmed, or was not made.
   const Entry* Find(uint64_t number) const {
-    const bool is_here = number >= confirmed() && number < made_;
-    return is_here ? entries_[number - confirmed()].get() : nullptr;
+    const bool is_here = number >= confirmed() && number < made_ && !at(number).is_confirmed;
+    return is_here ? &at(number) : nullptr;
   }
   bool WasConfirmed(uint64_t number) const;
   void AddConfirmed(uint64_t number);
+  bool CanBeLent(const Entry& entry, LeaseKeys keys) const;
   bool MakeReady(uint64_t number);
   void LeaveLine(uint64_t number, const Entry& entry);
+  void SetLease(uint64_t number, EngineTime until);
+  bool IsCurrent(const LeaseEnd& lease) const;
+  void EndLeases(EngineTime now);
 
   const std::string name_;
   const uint32_t name_hash_;
   uint64_t made_ = 0;
   uint64_t digest_ = 0;
   uint64_t decided_ = 0;
-  // The last ones that were made, from the first that is not confirmed on; null are confirmed.
-  std::deque<std::unique_ptr<Entry>> entries_;
+  // The last ones that were made, from the first that is not confirmed on.
+  std::deque<Entry> entries_;
   uint64_t waiting_ = 0;  // of these
   absl::flat_hash_set<uint64_t, KeyHash, KeyEqual> last_of_keys_{0, KeyHash{this}, KeyEqual{this}};
+  uint64_t looked_at_ = 0;  // the messages before this number
   absl::btree_set<uint64_t> ready_;
-  absl::btree_set<std::pair<EngineTime, uint64_t>> lent_;  // by the time when the lease ends
+  std::vector<LeaseEnd> leases_;  // a heap by the end; those that ended otherwise are here still
+  uint64_t lent_ = 0;
+  uint64_t lend_calls_ = 0;
   // Begin and end of the numbers that are confirmed and lie above the first that is not.
   absl::btree_map<uint64_t, uint64_t> confirmed_above_;
   uint64_t confirmed_before_ = 0;  // by the owner before, as far as messages were made again

@@ -62,6 +62,7 @@ class Processor::Core final : private LogListener {
         lane.AskedForEnd(now);
         log_.AskEnd(partition);
       }
+      if (closes_all_) lane.CloseAll();
       lane.KeepSnapshot(log_.snapshots(), stopping_);
       const std::optional<LogCommit> commit = lane.Decide(now, stopping_, log_.snapshots());
       if (commit) log_.Commit(*commit);
@@ -73,10 +74,15 @@ class Processor::Core final : private LogListener {
     LockGuard guard(lock_);
     stopping_ = true;
   }
+  void CloseAllAndStop() {
+    LockGuard guard(lock_);
+    stopping_ = closes_all_ = true;
+  }
   bool stopped() const {
     LockGuard guard(lock_);
-    return stopping_ && std::ranges::all_of(lanes_, [](const auto& each) {
-             return each.second.lane->HasCommittedAll();
+    return stopping_ && std::ranges::all_of(lanes_, [this](const auto& each) {
+             const LaneCore& lane = *each.second.lane;
+             return (!closes_all_ || lane.has_closed_all()) && lane.HasCommittedAll();
            });
   }
 
@@ -221,6 +227,7 @@ class Processor::Core final : private LogListener {
   EngineTime run_at_ ABSL_GUARDED_BY(lock_) = kBeginningOfTime;  // of Run()
   int leased_first_ ABSL_GUARDED_BY(lock_) = -1;
   bool stopping_ ABSL_GUARDED_BY(lock_) = false;
+  bool closes_all_ ABSL_GUARDED_BY(lock_) = false;
 };
 
 Processor::Processor(PartitionedLog& log, MakeHandler make_handler, const ProcessorOptions& options)
@@ -229,6 +236,7 @@ Processor::~Processor() = default;
 
 absl::StatusOr<bool> Processor::Run(EngineTime now) { return core_->Run(now); }
 void Processor::Stop() { core_->Stop(); }
+void Processor::CloseAllAndStop() { core_->CloseAllAndStop(); }
 bool Processor::stopped() const { return core_->stopped(); }
 std::vector<Message> Processor::Lease(size_t max, Duration visibility_timeout, EngineTime now,
                                       LeaseKeys keys) {

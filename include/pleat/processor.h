@@ -59,6 +59,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -191,6 +192,19 @@ class Handler {
   // whole lane there, until it is; Park() parks the lane.
   virtual Handled Handle(const LogRecord& record, Lane& lane) = 0;
 
+  // For a handler that takes records in a row faster than one by one, and refuses none of them.
+  // BatchOf(): how many of the first of these, 0 or 1: Handle() gets the next one.
+  // HandleBatch(): gets so many. On arrival time they have the same `logged`; Lane::now() is that
+  // of the last one.
+  // REQUIRES: the messages are those that Handle() makes of one record after the other, however the
+  // records are cut into batches: another owner cuts them elsewhere.
+  virtual size_t BatchOf(std::span<const LogRecord> /*records*/) const { return 0; }
+  virtual void HandleBatch(std::span<const LogRecord> /*records*/, Lane& /*lane*/) {}
+
+  // Closes all that is open: CloseAll() of the collections, and TakeWaiting() of an intake. For
+  // Processor::CloseAllAndStop().
+  virtual void CloseAll(Lane& /*lane*/) {}
+
   // For a handler on event time in whose intake (intake.h, json_intake.h) events wait for their
   // turn. NextWaiting(): the smallest stamp of one that waits, as that of the intake.
   // TakeUntil(): nothing older than `now` is waited for any more: to be handed to Advance() of the
@@ -317,6 +331,11 @@ class PLEAT_EXPORT Processor {
   // as they are, and go on with the next owner.
   void Stop();
   bool stopped() const;
+
+  // The same; and before, each lane calls Handler::CloseAll() once, behind the records that it has
+  // taken by then, and the messages of that are delivered as well. A next owner goes on behind it:
+  // later records make groups of their own. For a job that runs to the end of a log.
+  void CloseAllAndStop();
 
   // Lends up to `max` messages that are decided, for `visibility_timeout`: those of a stream in
   // their order, and of one key as `keys` says: none while another call has one of the key. A

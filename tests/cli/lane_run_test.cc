@@ -31,6 +31,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
+using testing::StartsWith;
 
 // By the times of the events, so that the clock of the machine has no part in it.
 constexpr const char* kFold =
@@ -85,7 +86,7 @@ LinesByLane ByLane(const std::string& text) {
 
 // What the command makes of the records of each partition that are in the store.
 LinesByLane OfPlainCommand(const std::string& store_path, const std::string& command,
-                           const std::string& collection) {
+                           const std::string& collection, const std::string& at_end = "drop") {
   LinesByLane lanes;
   const auto store = EventStoreReader::Open(store_path);
   EXPECT_TRUE(store.ok()) << store.status();
@@ -97,7 +98,8 @@ LinesByLane OfPlainCommand(const std::string& store_path, const std::string& com
       for (const StoredRecord& record : page.records()) text += std::string(record.payload) + "\n";
     }
     if (text.empty()) continue;
-    const Finished run = RunToEnd(Pleat(command + " --at-end drop --quiet-summary"), text);
+    const Finished run =
+        RunToEnd(Pleat(command + " --at-end " + at_end + " --quiet-summary"), text);
     EXPECT_EQ(run.code, 0) << run.err;
     if (!run.out.empty()) lanes[std::to_string(p) + " " + collection] = LinesOf(run.out);
   }
@@ -118,6 +120,36 @@ class LaneRunTest : public testing::Test {
   }
   Finished Run(const std::string& more, const std::string& command = kFold) {
     return RunToEnd(Pleat(Words(more, command)));
+  }
+
+  // Runs the command until so many of its processes were killed at drawn system calls, and one has
+  // ended: whenever one ends, its file has the lines.
+  void KillAndGoOn(const std::string& command, const LinesByLane& expected, uint64_t wanted) {
+    const uint64_t seed = AnySeed();
+    SCOPED_TRACE("PLEAT_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    uint64_t calls = UINT64_MAX;  // of a whole run
+    uint64_t kills = 0, ends = 0;
+    while (kills < wanted || ends == 0) {
+      const std::string name = std::to_string(ends);
+      const std::string out = scratch_ / ("out" + name);
+      const ::pleat::Words words =
+          Pleat("run --store " + store_ + " --consumer c" + name +
+                " --at-end keep --idle inf --commit-every 1ms --replay-limit 700 --output " + out +
+                " " + command);
+      for (bool killed = true; killed;) {
+        const uint64_t call = calls == UINT64_MAX ? calls : 1 + random() % (calls + calls / 4);
+        const TroubledEnd end = RunUpToCall(words, call, scratch_ / "err");
+        killed = end.killed;
+        kills += killed ? 1 : 0;
+        if (calls == UINT64_MAX) calls = end.calls;
+        ASSERT_TRUE(killed || end.code == 0) << Content(scratch_ / "err");
+        ASSERT_THAT(Content(scratch_ / "err"), Not(HasSubstr("parked")));
+      }
+      ASSERT_EQ(ByLane(Content(out)), expected);
+      ++ends;
+    }
+    std::cout << kills << " kills, " << ends << " runs to the end, " << calls << " system calls\n";
   }
 
   const TemporaryDirectory scratch_{PlaceForKills()};
@@ -254,35 +286,28 @@ TEST_F(LaneRunTest, CheckSaysWhatWouldBeGuaranteedAndRunsNothing) {
   EXPECT_THAT(RunToEnd(Pleat("store consumers " + store_)).out, Not(HasSubstr("test")));
 }
 
-// Killed again and again, at drawn system calls.
+TEST_F(LaneRunTest, AFlushAtTheEndClosesWhatIsOpen) {
+  Append(LinesFrom(0, 3'000));
+  const std::string flush = " --at-end flush --quiet-summary --output ";
+  EXPECT_EQ(Run(flush + out_).code, 0);
+  EXPECT_EQ(ByLane(Content(out_)), OfPlainCommand(store_, kFold, "fold", "flush"));
+  const std::string hours = scratch_ / "hours";
+  EXPECT_EQ(Run("--consumer hours" + flush + hours, kRollup).code, 0);
+  EXPECT_EQ(ByLane(Content(hours)), OfPlainCommand(store_, kRollup, "rollup", "flush"));
+
+  const std::string before = Content(out_);
+  EXPECT_EQ(Run(flush + out_).code, 0);
+  EXPECT_EQ(Content(out_), before) << "nothing is open any more";
+  Append(LinesFrom(3'000, 3'100));
+  EXPECT_EQ(Run(flush + out_).code, 0);
+  EXPECT_THAT(Content(out_), StartsWith(before));
+  EXPECT_GT(Content(out_).size(), before.size());
+}
+
 TEST_F(LaneRunTest, AFileHasEachLineOnceWhereverTheRunIsKilled) {
-  const uint64_t seed = AnySeed();
-  SCOPED_TRACE("PLEAT_SEED=" + std::to_string(seed));
-  std::mt19937_64 random(seed);
   Append(LinesFrom(0, 20'000));
-  const LinesByLane expected = OfPlainCommand(store_, kFold, "fold");
-  uint64_t calls = UINT64_MAX;
-  uint64_t kills = 0, ends = 0;
-  const uint64_t wanted = ShareOf({.whole = 300, .usual = 30, .sanitized = 5});
-  while (kills < wanted || ends == 0) {
-    const std::string name = std::to_string(ends);
-    const std::string out = scratch_ / ("out" + name);
-    const ::pleat::Words words =
-        Pleat("run --store " + store_ + " --consumer c" + name +
-              " --at-end keep --idle inf --commit-every 1ms --replay-limit 700 --output " + out +
-              " " + kFold);
-    for (bool killed = true; killed;) {
-      const uint64_t call = calls == UINT64_MAX ? calls : 1 + random() % (calls + calls / 4);
-      const TroubledEnd end = RunUpToCall(words, call, scratch_ / "err");
-      killed = end.killed;
-      kills += killed ? 1 : 0;
-      if (calls == UINT64_MAX) calls = end.calls;
-      ASSERT_TRUE(killed || end.code == 0) << Content(scratch_ / "err");
-    }
-    ASSERT_EQ(ByLane(Content(out)), expected);
-    ++ends;
-  }
-  std::cout << kills << " kills, " << ends << " runs to the end, " << calls << " system calls\n";
+  KillAndGoOn(kFold, OfPlainCommand(store_, kFold, "fold"),
+              ShareOf({.whole = 300, .usual = 30, .sanitized = 5}));
 }
 
 }  // namespace

@@ -53,8 +53,9 @@ using Judge = std::function<Handled(int partition, const LogRecord& record)>;
 
 class GroupingHandler final : public Handler {
  public:
-  explicit GroupingHandler(Lane& lane, Judge judge = nullptr)
+  explicit GroupingHandler(Lane& lane, Judge judge = nullptr, size_t batch_max = 0)
       : judge_(std::move(judge)),
+        batch_max_(batch_max),
         short_(lane.engine(), "short", {.quiet_period = kShortQuiet, .max_wait = kForever}),
         long_(lane.engine(), "long", {.quiet_period = kLongQuiet, .max_wait = kLongWait}) {
     const auto text = [](const auto& emission) { return emission.state.Text(); };
@@ -71,9 +72,22 @@ class GroupingHandler final : public Handler {
     if (record.payload == "!") lane.Emit(record.key, std::to_string(record.offset));
     return Handled::Done();
   }
+  size_t BatchOf(std::span<const LogRecord> records) const override {
+    return std::min(records.size(), batch_max_);
+  }
+  void HandleBatch(std::span<const LogRecord> records, Lane& lane) override {
+    EXPECT_GT(records.size(), 1u);
+    EXPECT_EQ(lane.now(), records.back().logged);
+    for (const LogRecord& each : records) EXPECT_TRUE(Handle(each, lane).is_done());
+  }
+  void CloseAll(Lane&) override {
+    short_.CloseAll();
+    long_.CloseAll();
+  }
 
  private:
   const Judge judge_;
+  const size_t batch_max_;
   Groups short_;
   Groups long_;
 };
@@ -88,8 +102,9 @@ inline constexpr Duration kReorder = std::chrono::seconds(3);
 // Groups by the stamps of records.
 class EventTimeHandler final : public Handler {
  public:
-  explicit EventTimeHandler(Lane& lane, Judge judge = nullptr)
+  explicit EventTimeHandler(Lane& lane, Judge judge = nullptr, size_t batch_max = 0)
       : judge_(std::move(judge)),
+        batch_max_(batch_max),
         short_(lane.engine(), "short", {.quiet_period = kShortQuiet, .max_wait = kForever}),
         long_(lane.engine(), "long", {.quiet_period = kLongQuiet, .max_wait = kLongWait}),
         intake_(lane.engine(), {.reorder = kReorder}) {
@@ -108,23 +123,39 @@ class EventTimeHandler final : public Handler {
     if (record.payload == "!") lane.Emit(record.key, std::to_string(record.offset));
     return Handled::Done();
   }
+  size_t BatchOf(std::span<const LogRecord> records) const override {
+    return std::min(records.size(), batch_max_);
+  }
+  void HandleBatch(std::span<const LogRecord> records, Lane& lane) override {
+    EXPECT_GT(records.size(), 1u);
+    EXPECT_EQ(lane.now(), records.back().logged);
+    for (const LogRecord& each : records) EXPECT_TRUE(Handle(each, lane).is_done());
+  }
   std::optional<EngineTime> NextWaiting() const override { return intake_.next_waiting(); }
   void TakeUntil(EngineTime now, Lane&) override { intake_.Advance(now); }
+  void CloseAll(Lane&) override {
+    intake_.TakeWaiting();
+    short_.CloseAll();
+    long_.CloseAll();
+  }
 
  private:
   const Judge judge_;
+  const size_t batch_max_;
   Groups short_;
   Groups long_;
   Intake<uint64_t> intake_;
 };
 
-inline MakeHandler HandlerFor(const ProcessorOptions& options, Judge judge = nullptr) {
-  return [axis = options.engine.axis, judge = std::move(judge)](Lane& lane) {
+// `batch_max`: the records that it takes at once; REQUIRES: zero if the judge refuses any.
+inline MakeHandler HandlerFor(const ProcessorOptions& options, Judge judge = nullptr,
+                              size_t batch_max = 0) {
+  return [axis = options.engine.axis, judge = std::move(judge), batch_max](Lane& lane) {
     std::unique_ptr<Handler> handler;
     if (axis == Axis::kEvent) {
-      handler = std::make_unique<EventTimeHandler>(lane, judge);
+      handler = std::make_unique<EventTimeHandler>(lane, judge, batch_max);
     } else {
-      handler = std::make_unique<GroupingHandler>(lane, judge);
+      handler = std::make_unique<GroupingHandler>(lane, judge, batch_max);
     }
     return handler;
   };
@@ -183,8 +214,10 @@ class Receiver {
 
 class Member {
  public:
-  Member(ScriptedLog& log, const ProcessorOptions& options, Judge judge = nullptr)
-      : log_(log.Join()), processor_(*log_, HandlerFor(options, std::move(judge)), options) {}
+  Member(ScriptedLog& log, const ProcessorOptions& options, Judge judge = nullptr,
+         size_t batch_max = 0)
+      : log_(log.Join()),
+        processor_(*log_, HandlerFor(options, std::move(judge), batch_max), options) {}
 
   PartitionedLog& log() { return *log_; }
   Processor& processor() { return processor_; }

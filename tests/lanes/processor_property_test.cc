@@ -38,6 +38,7 @@ struct Totals {
   uint64_t refused = 0;
   uint64_t dropped = 0;
   uint64_t buried = 0;
+  uint64_t closes = 0;
 };
 Totals totals;
 
@@ -56,6 +57,7 @@ class Episode {
     if (Draw(3) == 0) options_.held_records_max = 3;
     if (Draw(3) == 0) options_.buried_bytes_max = 400;
     buries_ = Draw(2) == 0;
+    closes_ = Draw(6) == 0;
     if (buries_) receiver_.ExpectNoOrder();  // one that is revived may come behind later ones
     log_.SetPollRecords(static_cast<size_t>(1 + Draw(20)));
     for (int m = 0; m < kMembers; ++m) Restart(m);
@@ -75,6 +77,7 @@ class Episode {
 
   void Step() {
     if (is_fussy_ && Draw(8) == 0) return Fuss();
+    if (closes_ && Draw(30) == 0) return Close(Draw(kMembers));
     switch (Draw(16)) {
       case 0: return Crash(Draw(kMembers));
       case 1: return Give(Draw(kPartitions));
@@ -139,8 +142,10 @@ class Episode {
 
   void Restart(int member) {
     members_[static_cast<size_t>(member)].reset();
+    // Each owner may cut the records into other batches.
+    const auto batch_max = static_cast<size_t>(is_fussy_ ? 0 : Draw(20));
     members_[static_cast<size_t>(member)] = std::make_unique<Member>(
-        log_, options_, [this](int p, const auto& record) { return Judge(p, record); });
+        log_, options_, [this](int p, const auto& record) { return Judge(p, record); }, batch_max);
   }
   void Crash(int member) {
     ++totals.crashes;
@@ -150,6 +155,16 @@ class Episode {
     }
     Restart(member);
     for (const int p : held) Give(p);
+  }
+  // A stop that closes all, which may end or not.
+  void Close(int member) {
+    ++totals.closes;
+    members_[static_cast<size_t>(member)]->processor().CloseAllAndStop();
+    for (int i = Draw(8); i > 0; --i) {
+      clock_ += 1us * Draw(300'000);
+      Work(*members_[static_cast<size_t>(member)]);
+    }
+    Crash(member);
   }
   void Give(int partition) {
     ++totals.takeovers;
@@ -256,7 +271,7 @@ class Episode {
     for (int p = 0; p < kPartitions; ++p) totals.records += log_.End(p);
     totals.messages += receiver_.all().size();
     totals.repeats += receiver_.repeats();
-    if (is_fussy_ || cuts_elsewhere()) return;
+    if (is_fussy_ || cuts_elsewhere() || closes_) return;
     ProcessorOptions plain;
     plain.engine = options_.engine;
     plain.idle = options_.idle;
@@ -301,8 +316,8 @@ class Episode {
       reader.lanes().MayMiss(each.partition, each.key, each.offset);
     for (int p = 0; p < kPartitions; ++p) {
       using Same = PlainLanes::Same;
-      reader.lanes().ExpectAllIn(receiver_, p,
-                                 is_fussy_ || cuts_elsewhere() ? Same::kRecords : Same::kGroups);
+      reader.lanes().ExpectAllIn(
+          receiver_, p, is_fussy_ || cuts_elsewhere() || closes_ ? Same::kRecords : Same::kGroups);
     }
   }
 
@@ -315,6 +330,7 @@ class Episode {
   Receiver receiver_;
   bool is_fussy_ = false;
   bool buries_ = false;
+  bool closes_ = false;
   std::set<std::string, std::less<>> away_;  // keys that the handler does not take for the moment
   std::set<std::pair<int, uint64_t>> bad_;   // records that it parks, by partition and offset
   std::vector<HeldKey> dropped_;
@@ -326,13 +342,15 @@ TEST(ProcessorProperty, NothingIsLostAndNothingSaysTwoThings) {
   std::cout << totals.records << " records, " << totals.messages << " messages, " << totals.repeats
             << " repeats, " << totals.crashes << " crashes, " << totals.takeovers << " takeovers, "
             << totals.snapshots << " snapshots, " << totals.refused << " refusals, "
-            << totals.dropped << " dropped, " << totals.buried << " buried\n";
+            << totals.dropped << " dropped, " << totals.buried << " buried, " << totals.closes
+            << " closes\n";
   if (!all) return;
   EXPECT_GT(totals.repeats, 1'000u);
   EXPECT_GT(totals.snapshots, 100u);
   EXPECT_GT(totals.refused, 1'000u);
   EXPECT_GT(totals.dropped, 50u);
   EXPECT_GT(totals.buried, 300u);
+  EXPECT_GT(totals.closes, 200u);
 }
 
 }  // namespace

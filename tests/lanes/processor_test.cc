@@ -2,6 +2,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -344,6 +345,50 @@ TEST_F(ProcessorTest, AStopBehindATickTakesASnapshot) {
   Start({.version = 2});
   Run(16s);
   EXPECT_EQ(Status().phase, LanePhase::kLive) << Status().why;
+}
+
+TEST_F(ProcessorTest, AStopThatClosesAllMakesMessagesOfWhatIsOpen) {
+  Start();
+  Append("ann", 0s);
+  Append("bob", 1s);
+  Run(2s);
+  processor_->CloseAllAndStop();
+  Run(3s);
+  EXPECT_FALSE(processor_->stopped()) << "messages wait";
+  EXPECT_EQ(Status().waiting, 4u);
+  Start();  // by a crash: the next owner closes at the same place
+  Append("ann", 4s);
+  Run(4s);
+  EXPECT_THAT(Texts(4s),
+              ElementsAre("short 0 ann: 0", "short 1 bob: 1", "long 0 ann: 0", "long 1 bob: 1"));
+  processor_->CloseAllAndStop();
+  std::set<std::string> all;
+  for (Duration at = 40s; at < 44s; at += 1s) {  // the leases have run out
+    Run(at);
+    for (const Message& each : Lease(at)) {
+      all.insert(each.stream + " " + each.key + ": " + each.payload);
+      EXPECT_TRUE(processor_->Ack(each.id));
+    }
+  }
+  EXPECT_TRUE(processor_->stopped());
+  EXPECT_THAT(all, ElementsAre("long ann: 0", "long ann: 2", "long bob: 1", "short ann: 0",
+                               "short ann: 2", "short bob: 1"));
+}
+
+// As a job does that runs each night.
+TEST_F(ProcessorTest, AStopThatClosesAllMayComeAnyNumberOfTimes) {
+  for (int night = 0; night < 40; ++night) {
+    const Duration at = 1h * night;
+    Start();
+    if (night % 2 == 0) Append("ann", at);
+    Run(at);
+    processor_->CloseAllAndStop();
+    for (Duration more = 1s; more < 5s; more += 1s) {
+      Run(at + more);
+      AckAll(at + more);
+    }
+    ASSERT_TRUE(processor_->stopped()) << "night " << night;
+  }
 }
 
 TEST_F(ProcessorTest, AStopWaitsForItsSnapshot) {

@@ -121,10 +121,11 @@ absl::Status LaneRun::Open() {
 
 // Writes messages that are decided, and acks them when they stay. Returns whether there were any.
 absl::StatusOr<bool> LaneRun::Deliver() {
+  const EngineTime now = clock_.Now();
   const std::vector<Message> messages =
-      processor_->Lease(kMessagesAtOnce, kVisibilityTimeout, clock_.Now(), LeaseKeys::kTogether);
+      processor_->Lease(kMessagesAtOnce, kVisibilityTimeout, now, LeaseKeys::kTogether);
   for (const Message& each : messages) {
-    if (absl::Status written = output_->Write(each, clock_.Now()); !written.ok()) return written;
+    if (absl::Status written = output_->Write(each, now); !written.ok()) return written;
   }
   if (messages.empty()) return false;
   if (absl::Status synced = output_->Sync(); !synced.ok()) return synced;
@@ -164,7 +165,10 @@ absl::Status LaneRun::Work() {
     SayParked();
     const bool is_busy = more.value_or(false) || *delivered;
     idle = is_busy || !more.ok() || !IsIdle() ? 0 : idle + 1;
-    if (Interrupted() || (options_.at_end == RunEnd::kKeep && idle >= kIdleRounds)) {
+    const bool has_all = options_.at_end != RunEnd::kFollow && idle >= kIdleRounds;
+    if (has_all && options_.at_end == RunEnd::kFlush && !Interrupted()) {
+      processor_->CloseAllAndStop();
+    } else if (has_all || Interrupted()) {
       processor_->Stop();
     }
     if (is_busy) continue;

@@ -63,27 +63,56 @@ void LineHandler::PublishIn(Lane& lane) {
 }
 
 Handled LineHandler::Handle(const LogRecord& record, Lane& lane) {
-  ++counts_.records;
-  record_ = &record;
-  line_.assign(record.payload);
-  // Between members they are blanks, and inside of texts JSON has none.
-  std::ranges::replace(line_, '\n', ' ');
-  const size_t size = line_.size();
-  line_.append(kLinePaddingBytes, ' ');
-  intake_->Push(std::string_view(line_).substr(0, size), record.logged,
-                [&](const UnusualLine& line, std::string_view collection) {
-                  NoteUnusual(line, collection, lane);
-                  return true;
-                });
-  record_ = nullptr;
+  HandleBatch({&record, 1}, lane);
   return Handled::Done();
 }
 
-void LineHandler::TakeUntil(EngineTime now, Lane& lane) {
-  intake_->Advance(now, [&](const UnusualLine& line, std::string_view collection) {
-    NoteUnusual(line, collection, lane);
-    return true;
-  });
+// Near a limit a rollup may refuse other lines if they come in other batches, as closed windows count
+// until they are popped: it gets them one by one. Lines that wait may come with any line.
+size_t LineHandler::BatchOf(std::span<const LogRecord> records) const {
+  constexpr size_t kLineBytes = 4096;  // a line takes no more, but for its key and its id
+  for (size_t i = 0; i < collections_.size(); ++i) {
+    const auto* const rollup = std::get_if<std::unique_ptr<JsonRollup>>(&collections_[i]);
+    if (rollup == nullptr) continue;
+    const auto& spec = std::get<RollupSpec>(options_.collections[i].spec);
+    const RollupLimits& limits = spec.rollup.limits;
+    const RollupSizes sizes = (*rollup)->sizes();
+    size_t bytes = sizes.bytes;
+    for (const LogRecord& each : records) bytes += kLineBytes + 2 * each.payload.size();
+    const bool has_room = bytes <= limits.max_bytes / 2 &&
+                          sizes.keys + records.size() <= limits.max_keys &&
+                          sizes.ready + sizes.open + records.size() <= limits.max_backlog;
+    if (!has_room || spec.event.reorder > Duration{0}) return 0;
+  }
+  return records.size();
+}
+
+void LineHandler::HandleBatch(std::span<const LogRecord> records, Lane& lane) {
+  counts_.records += records.size();
+  records_ = records;
+  lines_.clear();
+  for (const LogRecord& each : records) {
+    const size_t begin = lines_.size();
+    lines_ += each.payload;
+    // Between members they are blanks, and inside of texts JSON has none.
+    if (each.payload.find('\n') != each.payload.npos) {
+      std::replace(lines_.begin() + static_cast<ptrdiff_t>(begin), lines_.end(), '\n', ' ');
+    }
+    lines_ += '\n';
+  }
+  const size_t size = lines_.size();
+  lines_.append(kLinePaddingBytes, ' ');
+  intake_->Push(std::string_view(lines_).substr(0, size), records.back().logged, Teller(lane));
+  records_ = {};
+}
+
+void LineHandler::TakeUntil(EngineTime now, Lane& lane) { intake_->Advance(now, Teller(lane)); }
+
+void LineHandler::CloseAll(Lane& lane) {
+  intake_->TakeWaiting(Teller(lane));
+  for (const Collection& each : collections_) {
+    std::visit([](const auto& collection) { collection->CloseAll(); }, each);
+  }
 }
 
 void LineHandler::NoteUnusual(const UnusualLine& line, std::string_view collection, Lane& lane) {
@@ -106,16 +135,24 @@ void LineHandler::NoteUnusual(const UnusualLine& line, std::string_view collecti
   }
 }
 
+// Null: not known. A line that has waited may come with its record or with a later one, as the
+// records are cut into batches; an invalid one does not wait.
+const LogRecord* LineHandler::RecordOf(const UnusualLine& line) const {
+  const bool may_wait = line.result.kind == LineResult::Kind::kEvent &&
+                        options_.collections.front().event().reorder > Duration{0};
+  if (may_wait || line.index < 0 || records_.empty()) return nullptr;
+  return &records_[static_cast<size_t>(line.index)];
+}
+
 void LineHandler::Tell(char mark, std::string_view reason, std::string_view collection,
                        const UnusualLine& line, Lane& lane) {
   std::string payload(1, mark);
   payload += "\"reason\":" + JsonText(reason) + ",\"collection\":" + JsonText(collection) +
              ",\"partition\":" + std::to_string(lane.partition());
-  // A line that has waited came with an earlier record.
-  const bool is_of_record = record_ != nullptr && line.index == 0;
-  if (is_of_record) payload += ",\"offset\":" + std::to_string(record_->offset);
+  const LogRecord* const record = RecordOf(line);
+  if (record != nullptr) payload += ",\"offset\":" + std::to_string(record->offset);
   payload += ",\"payload\":" + JsonText(line.text) + "}";
-  lane.Emit(is_of_record ? record_->key : std::string_view(), payload);
+  lane.Emit(record == nullptr ? std::string_view() : record->key, payload);
 }
 
 }  // namespace pleat::cli

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -40,15 +41,26 @@ class LineHandler final : public Handler {
   void PublishIn(Lane& lane);
 
   Handled Handle(const LogRecord& record, Lane& lane) override;
+  size_t BatchOf(std::span<const LogRecord> records) const override;
+  void HandleBatch(std::span<const LogRecord> records, Lane& lane) override;
   std::optional<EngineTime> NextWaiting() const override { return intake_->next_waiting(); }
   void TakeUntil(EngineTime now, Lane& lane) override;
+  void CloseAll(Lane& lane) override;
 
  private:
   using Collection = std::variant<std::unique_ptr<JsonFolder>, std::unique_ptr<JsonRollup>>;
 
   LineHandler(const RunOptions& options, RunCounts& counts) : options_(options), counts_(counts) {}
   absl::Status OpenCollection(const RunCollection& collection);
+  // Tells of the lines that an intake finds unusual.
+  auto Teller(Lane& lane) {
+    return [this, &lane](const UnusualLine& line, std::string_view collection) {
+      NoteUnusual(line, collection, lane);
+      return true;
+    };
+  }
   void NoteUnusual(const UnusualLine& line, std::string_view collection, Lane& lane);
+  const LogRecord* RecordOf(const UnusualLine& line) const;
   void Tell(char mark, std::string_view reason, std::string_view collection,
             const UnusualLine& line, Lane& lane);
 
@@ -56,8 +68,8 @@ class LineHandler final : public Handler {
   RunCounts& counts_;
   std::unique_ptr<JsonIntake> intake_;
   std::vector<Collection> collections_;
-  const LogRecord* record_ = nullptr;  // that is being handled
-  std::string line_;
+  std::span<const LogRecord> records_;  // that are being handled
+  std::string lines_;                   // theirs
 };
 
 }  // namespace pleat::cli

@@ -41,7 +41,8 @@ Examples:
     pleat run --store /var/lib/orders --consumer both \
         --fold bursts.json --rollup hours.json --output-store /var/lib/results
 
-  All that is there by now, from a nightly job; the next night it goes on:
+  All that is there by now, from a nightly job; the next night it goes on. What
+  is open stays open; --at-end flush closes it:
     pleat run --store /var/lib/orders --consumer bursts --at-end keep \
         --output bursts.ndjson fold --key user --quiet 5m
 
@@ -66,10 +67,10 @@ Output: a line as of fold or rollup that begins with the id of its message:
   some lines again then, with the ids that they had: drop those you know.
   Invalid and late lines have the reason, and the payload as text.
 Other options: limits, what is printed around the result, --invalid, --late, and
-  a further collection may be given to a run that was ended by a signal or by
-  --at-end keep. Behind a kill the run before has to go on first, and end. What
-  makes other groups or windows needs another --consumer, or the partitions are
-  parked: nothing is done with them, and nothing is lost.
+  a further collection may be given to a run that was ended by a signal, or by
+  --at-end keep or flush. Behind a kill the run before has to go on first, and
+  end. What makes other groups or windows needs another --consumer, or the
+  partitions are parked: nothing is done with them, and nothing is lost.
 Exit codes: 0 done; 1 could not read or write, a partition is parked, events
   over a limit; 2 wrong usage; 130, 143, 129 asked to end (SIGINT, SIGTERM,
   SIGHUP): all is written, and kept for the next run.
@@ -218,10 +219,10 @@ std::vector<Flag> RunFlags(RunOptions& o) {
       {"late", "FILE", "late ones go there", FileName(o.late_file, Dash::kRefused)},
       {"quiet-summary", "", "no summary on stderr", Switch(o.quiet_summary)},
       Heading("How it runs"),
-      {"at-end", "follow|keep",
-       "when all records were read, wait for more (default), or end and keep what is open\n"
-       "for the next run",
-       OneOf(o.at_end, {"follow", "keep"})},
+      {"at-end", "follow|keep|flush",
+       "when all records were read, wait for more (default); or end, and keep what is open\n"
+       "for the next run, or flush it: it closes and comes out",
+       OneOf(o.at_end, {"follow", "keep", "flush"})},
       {"commit-every", "DURATION",
        "how often it is kept how far the run is, and lines come out (default 100ms)",
        AboveZero(o.commit_every)},

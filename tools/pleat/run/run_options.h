@@ -22,7 +22,7 @@ struct RunCollection {
   }
 };
 
-enum class RunEnd : uint8_t { kFollow, kKeep };
+enum class RunEnd : uint8_t { kFollow, kKeep, kFlush };
 
 struct RunOptions {
   std::string store;     // a directory
