@@ -48,7 +48,7 @@ class LaneCore {
 
   // Returns where to read on; nothing if the lane was parked.
   std::optional<uint64_t> Start(const LogCommit* committed, uint64_t first,
-                                LaneSnapshots& snapshots);
+                                LaneSnapshots& snapshots, EngineTime clock);
   void Take(std::span<const LogRecord> records, EngineTime clock);
   void Park(absl::Status why);
   // Where records are to come from again, now that the handler may take one that it has refused
@@ -124,10 +124,17 @@ class LaneCore {
     std::vector<uint64_t> made;  // of each stream
   };
 
-  // Where a life begins.
+  // Where a life begins, and how often another owner has gone on with it.
   struct Origin {
     uint64_t life = 0;
     uint64_t offset = 0;
+    uint64_t takeovers = 0;
+    EngineTime taken_over{};  // the last time, if there was one
+  };
+  // What this owner has done.
+  struct Done {
+    uint64_t commits = 0;
+    uint64_t snapshots = 0;
   };
   // What was put into LaneSnapshots.
   struct Kept {
@@ -201,6 +208,7 @@ class LaneCore {
   std::vector<LaneTick> ticks_;  // kept, in the order of offsets
   size_t passed_ticks_ = 0;      // of these, while replaying
   Origin origin_;
+  Done done_;
   Kept kept_;
   std::optional<EngineTime> asked_at_;
   HeldKeys held_{options_};
