@@ -63,8 +63,8 @@ LaneStatus LaneCore::Status() const {
                     .next = place_.next,
                     .now = place_.now,
                     .takeovers = origin_.takeovers,
-                    .commits = done_.commits,
-                    .snapshots = done_.snapshots};
+                    .commits = kept_.commits,
+                    .snapshots = kept_.snapshots};
   if (origin_.takeovers > 0) status.taken_over = origin_.taken_over;
   for (const Stream& each : streams_) status.waiting += each.messages.waiting();
   status.held_keys = held_.keys();
@@ -345,7 +345,7 @@ void LaneCore::Committed(CommitOutcome outcome, LaneSnapshots& snapshots) {
   const std::optional<Commit> answered = std::exchange(under_way_, std::nullopt);
   if (outcome != CommitOutcome::kCommitted) return;
   last_ = *answered;
-  ++done_.commits;
+  ++kept_.commits;
   for (size_t i = 0; i < streams_.size(); ++i) {
     streams_[i].messages.SetDecided(last_.checkpoint.streams[i].decided);
   }
@@ -405,7 +405,7 @@ void LaneCore::KeepSnapshot(LaneSnapshots& snapshots, bool stopping) {
   why_ = number.status();
   if (!number.ok()) return;
   kept_.at = place_;
-  ++done_.snapshots;
+  ++kept_.snapshots;
   held_.SetKept();
   NewSnapshot& kept = kept_.fresh.emplace();
   kept.place = {.number = *number, .offset = place_.next};

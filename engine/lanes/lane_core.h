@@ -131,13 +131,10 @@ class LaneCore {
     uint64_t takeovers = 0;
     EngineTime taken_over{};  // the last time, if there was one
   };
-  // What this owner has done.
-  struct Done {
+  // What was put into LaneSnapshots, and counts of this owner.
+  struct Kept {
     uint64_t commits = 0;
     uint64_t snapshots = 0;
-  };
-  // What was put into LaneSnapshots.
-  struct Kept {
     std::optional<LaneSnapshotPlace> snapshot;  // that commits name
     std::optional<NewSnapshot> fresh;
     std::optional<Place> at;      // the place of the newest one
@@ -208,7 +205,6 @@ class LaneCore {
   std::vector<LaneTick> ticks_;  // kept, in the order of offsets
   size_t passed_ticks_ = 0;      // of these, while replaying
   Origin origin_;
-  Done done_;
   Kept kept_;
   std::optional<EngineTime> asked_at_;
   HeldKeys held_{options_};

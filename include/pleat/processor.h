@@ -267,8 +267,8 @@ struct LaneStatus {
   uint64_t held_keys = 0;  // see Processor::held_keys()
   uint64_t buried = 0;     // messages, see Processor::Bury()
   EngineTime now{};
-  // How many owners have gone on with the lane behind its first one, and when the last one began, by
-  // the clock of its Run().
+  // How many owners have gone on with the lane behind its first one, and when the last one began,
+  // by the clock of its Run().
   uint64_t takeovers = 0;
   std::optional<EngineTime> taken_over;
   // What this owner has done: commits that were taken, and snapshots. Nothing: StoreLog::Look()

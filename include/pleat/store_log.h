@@ -68,9 +68,9 @@ class PLEAT_EXPORT StoreLog final : public PartitionedLog {
     std::vector<BuriedMessage> buried;
   };
   // How the lanes of a consumer stand by their last commits, whoever has it: it takes no lock and
-  // writes nothing. `next` is where a lane has come by its commit, and `end` where the log ends; all
-  // that happened since is not there, also that a processor has parked a lane. A lane is kParked
-  // here if its next owner could not go on, for the reason `why`.
+  // writes nothing. `next` is where a lane has come by its commit, and `end` where the log ends.
+  // What happened since is not there, also not that a processor has parked a lane. A lane is
+  // kParked here if its next owner could not go on, for the reason `why`.
   // Complexity: two small files and a record for each partition, and the books of its lane.
   // Errors: those of EventStoreReader::Open() and StoreConsumer::Look().
   static absl::StatusOr<Lanes> Look(std::string_view directory, std::string_view consumer,
@@ -80,9 +80,9 @@ class PLEAT_EXPORT StoreLog final : public PartitionedLog {
   // Processor had been told: Retry(), Drop(), Revive() and Drop(). Each writes a book and a commit,
   // both synced.
   // Errors: kNotFound: there is no such consumer, or lane of it, key or message, and nothing was
-  // changed; kUnavailable: a process has the consumer; kResourceExhausted of the last one: it has to
-  // wait until messages before that one were acked; kDataLoss: a file of the lane is damaged; those
-  // of StoreConsumer: look whether it is done.
+  // changed; kUnavailable: a process has the consumer; kResourceExhausted of the last one: it has
+  // to wait until messages before that one were acked; kDataLoss: a file of the lane is damaged;
+  // those of StoreConsumer: look whether it is done.
   static absl::Status Retry(std::string_view directory, std::string_view consumer, int partition,
                             std::string_view key, Storage* storage = nullptr);
   static absl::Status Drop(std::string_view directory, std::string_view consumer, int partition,

@@ -17,6 +17,7 @@
 
 #include "tests/lanes/lane_world.h"
 #include "tests/support/faulty_storage.h"
+#include "tests/support/watched_storage.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -67,54 +68,6 @@ class Process {
  private:
   const std::unique_ptr<StoreLog> log_;
   Processor processor_;
-};
-
-// Calls `before` each time when a file is opened to be read: then another process does something.
-class WatchedStorage final : public Storage {
- public:
-  WatchedStorage(Storage& storage, std::function<void(std::string_view file)> before)
-      : storage_(storage), before_(std::move(before)) {}
-
-  absl::StatusOr<std::unique_ptr<StorageDirectory>> OpenDirectory(std::string_view path,
-                                                                  IfMissing if_missing) override {
-    absl::StatusOr<std::unique_ptr<StorageDirectory>> opened =
-        storage_.OpenDirectory(path, if_missing);
-    if (!opened.ok()) return opened;
-    return std::make_unique<Directory>(*std::move(opened), before_);
-  }
-
- private:
-  using Before = std::function<void(std::string_view file)>;
-
-  class Directory final : public StorageDirectory {
-   public:
-    Directory(std::unique_ptr<StorageDirectory> directory, const Before& before)
-        : directory_(std::move(directory)), before_(before) {}
-
-    const std::string& path() const override { return directory_->path(); }
-    absl::Status Lock() override { return directory_->Lock(); }
-    absl::StatusOr<std::unique_ptr<StorageWriter>> CreateFile(std::string_view name) override {
-      return directory_->CreateFile(name);
-    }
-    absl::StatusOr<std::unique_ptr<StorageReader>> OpenFile(std::string_view name) override {
-      before_(name);
-      return directory_->OpenFile(name);
-    }
-    absl::Status Rename(std::string_view from, std::string_view to) override {
-      return directory_->Rename(from, to);
-    }
-    absl::Status Remove(std::string_view name) override { return directory_->Remove(name); }
-    absl::StatusOr<std::vector<std::string>> List() override { return directory_->List(); }
-    uint64_t MachineRun() override { return directory_->MachineRun(); }
-    absl::Status SyncDirectory() override { return directory_->SyncDirectory(); }
-
-   private:
-    const std::unique_ptr<StorageDirectory> directory_;
-    const Before& before_;
-  };
-
-  Storage& storage_;
-  const Before before_;
 };
 
 class StoreLanesTest : public testing::Test {
@@ -557,6 +510,41 @@ TEST_F(BuriedInStore, AMessageThatIsDroppedNeverComes) {
   process.Run(7s);
   EXPECT_EQ(StateOf(process.processor().lanes()[0]), "live");
   EXPECT_THAT(process.Deliver(7s), IsEmpty());
+}
+
+// A commit has room for some hundred gaps between messages that are acked. What lies behind them is known
+// to be buried by the book alone.
+TEST_F(BuriedInStore, ADropWaitsUntilTheCommitHasRoomForIt) {
+  constexpr int kMessages = 300;
+  for (int i = 0; i < kMessages; ++i) Append(std::to_string(i), "!", 0s);
+  MessageId last;
+  {
+    Process process = Start();
+    for (int i = 0; i < 10; ++i) process.Run(1s + 1s * i);
+    const std::vector<Message> lent = process.processor().Lease(kMessages, 10s, kT0 + 10s);
+    ASSERT_EQ(lent.size(), static_cast<size_t>(kMessages));
+    for (size_t i = 1; i + 1 < lent.size(); i += 2) process.processor().Ack(lent[i].id);
+    last = lent.back().id;
+    ASSERT_TRUE(process.processor().Bury(last, "bad"));
+    process.Run(12s);
+  }
+  ASSERT_EQ(StoreLog::Drop(kPath, kConsumer, last, &storage_).code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Look().buried.size(), 1u);
+  {
+    Process process = Start();
+    for (int i = 0; i < 10; ++i) {
+      process.Run(20s + 1s * i);
+      process.Deliver(20s + 1s * i);
+    }
+    process.Run(40s);
+  }
+  EXPECT_TRUE(StoreLog::Drop(kPath, kConsumer, last, &storage_).ok());
+  Process process = Start();
+  for (int i = 0; i < 10; ++i) {
+    process.Run(50s + 1s * i);
+    EXPECT_THAT(process.Deliver(50s + 1s * i), IsEmpty());
+  }
 }
 
 // Killed at any call, and with the power lost there: it was decided or not, and the lane goes on.

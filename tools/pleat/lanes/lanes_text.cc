@@ -31,10 +31,12 @@ std::optional<Duration> BehindOf(const LaneStatus& lane) {
   return std::max(*lane.newest - lane.now, Duration{0});
 }
 
-// Rows of cells, the last one to the left and the others to the right, as wide as their widest.
+// Rows of cells as wide as their widest. The last one is to the left and the others, which are numbers,
+// to the right; but the first one may be a name.
 class Table {
  public:
-  explicit Table(std::vector<std::string> heads) : rows_{std::move(heads)} {}
+  Table(bool begins_with_names, std::vector<std::string> heads)
+      : begins_with_names_(begins_with_names), rows_{std::move(heads)} {}
   void Add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
 
   std::string Text() const {
@@ -45,7 +47,8 @@ class Table {
     std::string out;
     for (const std::vector<std::string>& row : rows_) {
       for (size_t i = 0; i + 1 < row.size(); ++i) {
-        out += std::string(widths[i] - row[i].size(), ' ') + row[i] + "  ";
+        const std::string gap(widths[i] - row[i].size(), ' ');
+        out += (i == 0 && begins_with_names_ ? row[i] + gap : gap + row[i]) + "  ";
       }
       out += row.back() + "\n";
     }
@@ -53,6 +56,7 @@ class Table {
   }
 
  private:
+  const bool begins_with_names_;
   std::vector<std::vector<std::string>> rows_;
 };
 
@@ -162,7 +166,8 @@ std::string IdOf(const ConsumerLanes& consumer, const BuriedMessage& buried) {
 
 std::string OverviewText(const std::vector<ConsumerLanes>& consumers) {
   if (consumers.empty()) return "no consumers\n";
-  Table table({"consumer", "unread", "waiting", "held", "buried", "state"});
+  Table table(/*begins_with_names=*/true,
+              {"consumer", "unread", "waiting", "held", "buried", "state"});
   for (const ConsumerLanes& each : consumers) {
     const Totals totals = TotalsOf(each);
     table.Add({each.name, Grouped(totals.unread), Grouped(totals.waiting),
@@ -179,8 +184,8 @@ std::string ConsumerText(const ConsumerLanes& consumer) {
          (consumer.committed ? FormatTimestamp(*consumer.committed) : std::string("none")) + "\n";
   out += "takeovers    " + Grouped(totals.takeovers) +
          (totals.taken_over ? ", the last one " + FormatTimestamp(*totals.taken_over) : "") + "\n";
-  Table table(
-      {"partition", "next", "end", "unread", "behind", "waiting", "held", "buried", "state"});
+  Table table(/*begins_with_names=*/false, {"partition", "next", "end", "unread", "behind",
+                                            "waiting", "held", "buried", "state"});
   uint64_t empty = 0;
   for (const LaneStatus& each : consumer.all.lanes) {
     if (each.end.value_or(1) == 0 && !CannotGoOn(each)) {
