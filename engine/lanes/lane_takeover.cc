@@ -45,7 +45,9 @@ absl::Status LaneCore::GoOn(const LogCommit& committed, LaneSnapshots& snapshots
   const bool is_same_version = IsSameVersion();
   if (absl::Status ordered = OrderStreams(); !ordered.ok()) return ordered;
   origin_.life = last.life;
-  origin_.takeovers = last.takeovers + 1;
+  // No commit is made for that alone.
+  origin_.takeovers = ++last.takeovers;
+  last.taken_over = origin_.taken_over;
   ticks_ = last.ticks;
   if (absl::Status read = ReadBooks(snapshots); !read.ok()) return read;
   origin_.offset = place_.next = last.origin;

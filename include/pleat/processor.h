@@ -268,7 +268,7 @@ struct LaneStatus {
   uint64_t buried = 0;     // messages, see Processor::Bury()
   EngineTime now{};
   // How many owners have gone on with the lane behind its first one, and when the last one began,
-  // by the clock of its Run().
+  // by the clock of its Run(). A commit has them that says something else as well.
   uint64_t takeovers = 0;
   std::optional<EngineTime> taken_over;
   // What this owner has done: commits that were taken, and snapshots. Nothing: StoreLog::Look()
