@@ -232,6 +232,7 @@ absl::StatusOr<HeldKey> FindKey(const ConsumerLanes& consumer, const LanesOption
   }
   if (found.size() == 1) return found.front();
   std::vector<std::string_view> held;
+  held.reserve(consumer.all.held_keys.size());
   for (const HeldKey& each : consumer.all.held_keys) held.push_back(each.key);
   const std::string nearest = NearestName(key, held);
   return absl::NotFoundError("consumer " + consumer.name + " holds no key " + JsonText(key) +
