@@ -205,7 +205,7 @@ class LaneLook {
                         .phase = LanePhase::kLive,
                         .next = lane.commit.offset,
                         .now = kBeginningOfTime};
-      if (why.ok()) why = ReadLog(reader, kept, lane.has_begun, status);
+      why.Update(ReadLog(reader, kept, lane.has_begun, status));
       if (why.ok() || looks == kLooksMax) return Finish(why, lane, std::move(status), all);
       absl::StatusOr<std::vector<StoreCheckpoint>> again =
           StoreConsumer::Look(store_, consumer_, storage_);

@@ -37,6 +37,9 @@ class Mails final : public Handler {
   }
 };
 
+// By the times of the events, so that the clock of the machine has no part in it.
+constexpr const char* kFold = " --idle inf fold --key user --quiet 60s --time t --time-unit s";
+
 class LanesCommand : public testing::Test {
  protected:
   Finished Lanes(const std::string& words = "") {
@@ -52,8 +55,10 @@ class LanesCommand : public testing::Test {
   void AppendLines(int n) {
     const std::string number = std::to_string(++files_);
     std::string lines;
-    for (int i = 0; i < n; ++i)
-      lines += "{\"user\":\"u" + std::to_string(i % 9) + "\",\"file\":" + number + "}\n";
+    for (int i = 0; i < n; ++i) {
+      lines += "{\"user\":\"u" + std::to_string(i % 9) + "\",\"file\":" + number +
+               ",\"t\":" + std::to_string(1'700'000'000 + 100 * i) + "}\n";
+    }
     const std::string file = scratch_.Write("lines" + number, lines);
     const Finished run =
         RunToEnd(Pleat("store append " + store_ + " --key user --partitions 4 " + file));
@@ -119,22 +124,19 @@ TEST_F(LanesCommand, AnEmptyStoreAndAConsumerThatNeverCommitted) {
 
 TEST_F(LanesCommand, BesideARunAndAfterItsDeath) {
   AppendLines(100);
-  Subprocess run(Pleat("run --store " + store_ +
-                       " --consumer bursts --commit-every 1ms "
-                       "fold --key user --quiet 100ms"));
-  ASSERT_TRUE(run.AwaitOut("\"u8\""));
+  Subprocess run(Pleat("run --store " + store_ + " --consumer bursts --commit-every 1ms" + kFold));
+  ASSERT_TRUE(run.AwaitOut("\"user\""));
   const std::string process = std::to_string(run.pid());
   EXPECT_THAT(Shown(), HasSubstr(", process " + process + "\n"));
   EXPECT_THAT(Shown("--json"), HasSubstr("{\"consumer\":\"bursts\",\"process\":" + process + ","));
   run.Signal(SIGKILL);
   run.Wait();
-  EXPECT_THAT(Shown(), ContainsRegex("bursts +0 +[0-9]+ +0 +0  up to date, no process\n"));
   AppendLines(50);
-  EXPECT_THAT(Shown(), ContainsRegex("bursts +50 +[0-9]+ +0 +0  behind, no process\n"));
+  EXPECT_THAT(Shown(), ContainsRegex("\nbursts +[0-9]+ +[0-9]+ +0 +0  behind, no process\n"));
   const std::string shown = Shown("--consumer bursts");
   EXPECT_THAT(shown, HasSubstr("consumer     bursts: behind, no process\nlast commit  20"));
   EXPECT_THAT(shown, HasSubstr("\ntakeovers    0\n\npartition"));
-  EXPECT_THAT(shown, Not(HasSubstr("Cannot go on")));
+  EXPECT_THAT(shown, Not(HasSubstr("annot go on")));
   std::istringstream lines(shown);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
 }
@@ -143,8 +145,7 @@ TEST_F(LanesCommand, BesideARunAndAfterItsDeath) {
 TEST_F(LanesCommand, BesideARunThatCommitsAllTheTime) {
   AppendLines(20'000);
   Subprocess run(Pleat("run --store " + store_ +
-                       " --consumer bursts --commit-every 1ms "
-                       "--replay-limit 500 fold --key user --quiet 1ms"));
+                       " --consumer bursts --commit-every 1ms --replay-limit 500" + kFold));
   for (int i = 0; i < 10; ++i) {
     const Finished lanes = Lanes("--consumer bursts");
     if (lanes.code == 1) {
@@ -153,17 +154,20 @@ TEST_F(LanesCommand, BesideARunThatCommitsAllTheTime) {
       EXPECT_EQ(lanes.code, 0) << lanes.out << lanes.err;
     }
   }
+  ASSERT_TRUE(run.AwaitOut("\"user\""));
   run.Signal(SIGTERM);
   EXPECT_EQ(run.Wait(), 143) << run.err();
 }
 
-TEST_F(LanesCommand, CountsTakeovers) {
+TEST_F(LanesCommand, CountsTakeoversAndWhatIsUnread) {
   AppendLines(100);
-  const std::string words = "run --store " + store_ + " --consumer bursts --at-end keep --output " +
-                            (scratch_ / "out") + " fold --key user --quiet 1h";
+  const std::string words =
+      "run --store " + store_ + " --consumer bursts --at-end keep --output " + (scratch_ / "out");
   for (int i = 0; i < 3; ++i) {
-    ASSERT_EQ(RunToEnd(Pleat(words)).code, 0);
+    ASSERT_EQ(RunToEnd(Pleat(words + kFold)).code, 0);
+    EXPECT_THAT(Shown(), ContainsRegex("\nbursts +0 +0 +0 +0  up to date, no process\n"));
     AppendLines(9);
+    EXPECT_THAT(Shown(), ContainsRegex("\nbursts +9 +0 +0 +0  behind, no process\n"));
   }
   EXPECT_THAT(Shown("--consumer bursts"), HasSubstr("\ntakeovers    2, the last one 20"));
   EXPECT_THAT(Shown("--json"), HasSubstr("\"takeovers\":2,\"taken_over\":\"20"));
@@ -264,6 +268,7 @@ TEST_F(LanesCommand, DamageIsNamedAndHidesNoOtherConsumer) {
   EXPECT_THAT(one.out, HasSubstr("\nCannot go on:\n" + store_ +
                                  "/consumers/mails/CHECKPOINT: partition 0: the metadata of the "
                                  "last commit is damaged"));
+  EXPECT_THAT(Lanes("--consumer mails --retry ann").err, HasSubstr("CHECKPOINT: partition 0"));
   EXPECT_THAT(Lanes().out, ContainsRegex("mails .* 1 lane cannot go on, no process\n"));
   const std::string checkpoint = store_ + "/consumers/mails/CHECKPOINT";
   std::string bytes = Content(checkpoint);

@@ -299,6 +299,7 @@ TEST_F(StoreLanesTest, DamageNamesTheFileAndHidesNoOtherLane) {
   bytes[20] ^= 1;
   storage_.SetContent(book, bytes);
   EXPECT_THAT(StateOf(Look().lanes[0]), HasSubstr("parked: store/consumers/groups/lane-0-1: "));
+  EXPECT_EQ(Look().lanes[0].end, 1u);
   EXPECT_THAT(Texts(Look().held_keys), ElementsAre("1 ann: no payload, 0, 1, 1, parked"));
   EXPECT_EQ(StateOf(Look().lanes[1]), "live");
   EXPECT_EQ(StoreLog::Retry(kPath, kConsumer, 0, "ann", &storage_).code(),

@@ -218,6 +218,14 @@ int Show(const LanesOptions& options) {
 
 // --- What a person decides
 
+// What is looked for may be in a file that cannot be read.
+absl::Status DamageIn(const ConsumerLanes& consumer) {
+  for (const LaneStatus& each : consumer.all.lanes) {
+    if (absl::IsDataLoss(each.why) || absl::IsNotFound(each.why)) return each.why;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<HeldKey> FindKey(const ConsumerLanes& consumer, const LanesOptions& options) {
   const std::string& key = options.retry ? *options.retry : *options.drop;
   std::vector<HeldKey> found;
@@ -231,6 +239,7 @@ absl::StatusOr<HeldKey> FindKey(const ConsumerLanes& consumer, const LanesOption
                                       std::to_string(found[1].partition));
   }
   if (found.size() == 1) return found.front();
+  if (absl::Status damage = DamageIn(consumer); !damage.ok()) return damage;
   std::vector<std::string_view> held;
   held.reserve(consumer.all.held_keys.size());
   for (const HeldKey& each : consumer.all.held_keys) held.push_back(each.key);
@@ -267,6 +276,7 @@ absl::StatusOr<std::string> DecideMessage(const ConsumerLanes& consumer,
     if (!done.ok()) return done;
     return Printable(id) + (revives ? " is delivered by the next run\n" : " is never delivered\n");
   }
+  if (absl::Status damage = DamageIn(consumer); !damage.ok()) return damage;
   return absl::NotFoundError("consumer " + consumer.name + " has not buried " + Printable(id));
 }
 
