@@ -13,7 +13,7 @@ namespace pleat::inline v0_1 {
 namespace {
 
 constexpr uint64_t kBuriedBookMark = 0x6b6f6f4264616544;  // "DeadBook": no snapshot begins so
-constexpr uint64_t kBuriedBookFormat = 1;
+constexpr uint64_t kBuriedBookFormat = 2;                 // 1: had no names of streams
 constexpr size_t kReasonBytesMax = 1'024;
 
 }  // namespace
@@ -29,8 +29,8 @@ BuriedMessages::Entry* BuriedMessages::Find(Name name, bool is_revived) {
   return &found->second;
 }
 
-bool BuriedMessages::Bury(Name name, std::string_view key, std::string_view payload,
-                          std::string_view reason) {
+bool BuriedMessages::Bury(Name name, std::string_view stream, std::string_view key,
+                          std::string_view payload, std::string_view reason) {
   PLEAT_CHECK(!Has(name));
   Entry entry{.key = std::string(key),
               .payload = std::string(payload),
@@ -39,6 +39,7 @@ bool BuriedMessages::Bury(Name name, std::string_view key, std::string_view payl
   if (bytes_ + bytes > options_.buried_bytes_max) return false;
   bytes_ += bytes;
   entries_.emplace(name, std::move(entry));
+  streams_.emplace(name.first, stream);
   is_changed_ = true;
   return true;
 }
@@ -115,7 +116,7 @@ std::string BuriedMessages::Book(uint64_t life) const {
   out.PutWord(kBuriedBookMark);
   out.PutNumber(kBuriedBookFormat);
   out.PutWord(life);
-  out(entries_);
+  out(entries_, streams_);
   return WithChecksum(out);
 }
 
@@ -124,10 +125,11 @@ bool BuriedMessages::ReadBook(std::string_view bytes, uint64_t life, uint64_t nu
   const std::optional<std::string_view> fields = CheckedFields(bytes);
   if (!fields) return false;
   FieldReader in(*fields);
-  const bool is_one =
-      in.Word() == kBuriedBookMark && in.Number() == kBuriedBookFormat && in.Word() == life;
-  if (!in.Expect(is_one)) return false;
+  if (!in.Expect(in.Word() == kBuriedBookMark)) return false;
+  const uint64_t format = in.Number();
+  if (!in.Expect(0 < format && format <= kBuriedBookFormat && in.Word() == life)) return false;
   in(entries_);
+  if (format > 1) in(streams_);
   for (const auto& [name, entry] : entries_) {
     bytes_ += BytesIn(entry);
     revived_ += entry.is_revived ? 1 : 0;

@@ -41,8 +41,13 @@ class BuriedMessages {
   const std::map<Name, Entry>& all() const { return entries_; }
   bool Has(Name name) const { return entries_.contains(name); }
 
+  // The names of streams by their hashes, of all messages that were buried here, and of those that
+  // the book has.
+  const std::map<uint32_t, std::string>& streams() const { return streams_; }
+
   // False: no room.
-  bool Bury(Name name, std::string_view key, std::string_view payload, std::string_view reason);
+  bool Bury(Name name, std::string_view stream, std::string_view key, std::string_view payload,
+            std::string_view reason);
   // False: there is none, or it is not revived.
   bool BuryAgain(Name name, std::string_view reason);
   bool Confirm(Name name);
@@ -75,6 +80,7 @@ class BuriedMessages {
 
   const ProcessorOptions& options_;
   std::map<Name, Entry> entries_;
+  std::map<uint32_t, std::string> streams_;
   uint64_t bytes_ = 0;
   uint64_t revived_ = 0;
   bool is_changed_ = false;

@@ -184,6 +184,10 @@ void HeldKeys::ForgetKept() {
   forgotten_ = kept_;
 }
 
+bool HeldKeys::has_handled() const {
+  return !std::ranges::all_of(decisions_, &HeldDecision::is_dropped);
+}
+
 // --- The book
 
 void HeldKeys::SetNumber(std::optional<uint64_t> number) {
@@ -234,6 +238,14 @@ bool HeldKeys::ReadBook(std::string_view bytes, uint64_t life, uint64_t number) 
   }
   number_ = number;
   return in.done();
+}
+
+void HeldKeys::HoldNamed() {
+  for (const auto& [key, named] : replay_.keys) {
+    for (const uint64_t each : named.offsets) Hold({.offset = each, .key = key});
+  }
+  replay_.repeated = decisions_.size();
+  PLEAT_CHECK(EndReplay());
 }
 
 const HeldDecision* HeldKeys::NextToRepeat(uint64_t next) const {

@@ -108,7 +108,8 @@ class HeldKeys {
   void SetKept() { kept_ = decided(); }
   // The next commit names the newest one.
   void ForgetKept();
-  bool has_decisions() const { return !decisions_.empty(); }
+  // Whether a replay behind the snapshot hands held records over.
+  bool has_handled() const;
 
   // --- The book
 
@@ -121,6 +122,9 @@ class HeldKeys {
 
   // Before anything else. False: the bytes are not a book of that life.
   bool ReadBook(std::string_view bytes, uint64_t life, uint64_t number);
+  // In place of a replay, for whoever looks at the book or changes it: the keys wait, by records of
+  // which only key and offset are known.
+  void HoldNamed();
   // Whether the record is to be held while replaying.
   bool IsNamed(uint64_t offset) const { return replay_.named.contains(offset); }
   // The next decision to be repeated, if its place is not behind `next`.

@@ -9,7 +9,7 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-constexpr uint64_t kCheckpointFormat = 2;  // 1: had no books
+constexpr uint64_t kCheckpointFormat = 3;  // 1: had no books; 2: did not count takeovers
 constexpr uint8_t kHasSnapshot = 1;
 constexpr uint8_t kHasHeld = 2;
 constexpr uint8_t kHasBuried = 4;
@@ -91,6 +91,8 @@ void PutAllButStreams(FieldWriter& out, const LaneCheckpoint& checkpoint) {
   out.PutWord(checkpoint.version);
   out.PutNumber(checkpoint.origin);
   PutTime(out, checkpoint.now);
+  out.PutNumber(checkpoint.takeovers);
+  if (checkpoint.takeovers > 0) PutTime(out, checkpoint.taken_over);
   out.PutByte(static_cast<uint8_t>((checkpoint.snapshot ? kHasSnapshot : 0) |
                                    (checkpoint.held ? kHasHeld : 0) |
                                    (checkpoint.buried ? kHasBuried : 0)));
@@ -114,6 +116,8 @@ bool GetAllButStreams(FieldReader& in, LaneCheckpoint& checkpoint) {
   checkpoint.version = in.Word();
   checkpoint.origin = in.Number();
   GetTime(in, checkpoint.now);
+  if (format > 2) checkpoint.takeovers = in.Number();
+  if (checkpoint.takeovers > 0) GetTime(in, checkpoint.taken_over);
   const uint8_t has = in.Byte();
   if (!in.Expect(has <= (format == 1 ? kHasSnapshot : kHasAll))) return false;
   if ((has & kHasSnapshot) != 0) {

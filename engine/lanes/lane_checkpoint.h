@@ -60,6 +60,8 @@ struct LaneCheckpoint {
   uint64_t version = 0;
   uint64_t origin = 0;  // the offset at which the life began
   EngineTime now{};
+  uint64_t takeovers = 0;   // how often another owner has gone on
+  EngineTime taken_over{};  // the last time, by its clock; only if there was one
   std::optional<LaneSnapshotPlace> snapshot;
   std::optional<uint64_t> held;    // the number of the book of held keys, of LaneSnapshots as well
   std::optional<uint64_t> buried;  // and of the book of buried messages

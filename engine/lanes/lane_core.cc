@@ -61,7 +61,11 @@ LaneStatus LaneCore::Status() const {
                     .phase = phase_,
                     .why = why_,
                     .next = place_.next,
-                    .now = place_.now};
+                    .now = place_.now,
+                    .takeovers = origin_.takeovers,
+                    .commits = kept_.commits,
+                    .snapshots = kept_.snapshots};
+  if (origin_.takeovers > 0) status.taken_over = origin_.taken_over;
   for (const Stream& each : streams_) status.waiting += each.messages.waiting();
   status.held_keys = held_.keys();
   status.buried = buried_.all().size();
@@ -337,6 +341,8 @@ LaneCore::Commit LaneCore::MakeCommit() const {
                                .version = options_.version,
                                .origin = origin_.offset,
                                .now = place_.now,
+                               .takeovers = origin_.takeovers,
+                               .taken_over = origin_.taken_over,
                                .snapshot = kept_.snapshot,
                                .held = held_.number(),
                                .buried = buried_.number(),
@@ -399,6 +405,7 @@ void LaneCore::Committed(CommitOutcome outcome, LaneSnapshots& snapshots) {
   const std::optional<Commit> answered = std::exchange(under_way_, std::nullopt);
   if (outcome != CommitOutcome::kCommitted) return;
   last_ = *answered;
+  ++kept_.commits;
   for (size_t i = 0; i < streams_.size(); ++i) {
     streams_[i].messages.SetDecided(last_.checkpoint.streams[i].decided);
   }
@@ -458,6 +465,7 @@ void LaneCore::KeepSnapshot(LaneSnapshots& snapshots, bool stopping) {
   why_ = number.status();
   if (!number.ok()) return;
   kept_.at = place_;
+  ++kept_.snapshots;
   held_.SetKept();
   NewSnapshot& kept = kept_.fresh.emplace();
   kept.place = {.number = *number, .offset = place_.next};
@@ -519,7 +527,8 @@ bool LaneCore::Bury(const MessageId& id, std::string_view reason) {
   if (stream == nullptr) return false;
   const MessageStream::Entry* const entry = stream->FindDecided(id.number);
   if (entry == nullptr) return buried_.BuryAgain(NameOf(id), reason);
-  return buried_.Bury(NameOf(id), entry->key, entry->payload, reason) && stream->Confirm(id.number);
+  return buried_.Bury(NameOf(id), stream->name(), entry->key, entry->payload, reason) &&
+         stream->Confirm(id.number);
 }
 
 bool LaneCore::Revive(const MessageId& id) {

@@ -48,7 +48,7 @@ class LaneCore {
 
   // Returns where to read on; nothing if the lane was parked.
   std::optional<uint64_t> Start(const LogCommit* committed, uint64_t first,
-                                LaneSnapshots& snapshots);
+                                LaneSnapshots& snapshots, EngineTime clock);
   void Take(std::span<const LogRecord> records, EngineTime clock);
   void Park(absl::Status why);
   // Closes all that is open, once the lane is live; again only behind further records.
@@ -128,13 +128,17 @@ class LaneCore {
     std::vector<uint64_t> made;  // of each stream
   };
 
-  // Where a life begins.
+  // Where a life begins, and how often another owner has gone on with it.
   struct Origin {
     uint64_t life = 0;
     uint64_t offset = 0;
+    uint64_t takeovers = 0;
+    EngineTime taken_over{};  // the last time, if there was one
   };
-  // What was put into LaneSnapshots.
+  // What was put into LaneSnapshots, and counts of this owner.
   struct Kept {
+    uint64_t commits = 0;
+    uint64_t snapshots = 0;
     std::optional<LaneSnapshotPlace> snapshot;  // that commits name
     std::optional<NewSnapshot> fresh;
     std::optional<Place> at;      // the place of the newest one

@@ -116,6 +116,19 @@ absl::StatusOr<std::unique_ptr<ByteSource>> LaneFiles::Get(int partition, uint64
   return std::make_unique<ReaderSource>(*std::move(reader));
 }
 
+absl::StatusOr<std::string> ReadLaneFile(LaneSnapshots& snapshots, int partition, uint64_t number) {
+  const absl::StatusOr<std::unique_ptr<ByteSource>> source = snapshots.Get(partition, number);
+  if (!source.ok()) return source.status();
+  std::string all;
+  for (;;) {
+    char room[4096];
+    const absl::StatusOr<size_t> read = (*source)->Read(room);
+    if (!read.ok()) return read.status();
+    if (*read == 0) return all;
+    all.append(room, *read);
+  }
+}
+
 absl::Status LaneFiles::RemoveBefore(int partition, uint64_t number) {
   const absl::StatusOr<std::vector<std::string>> names = directory_->List();
   if (!names.ok()) return names.status();

@@ -40,4 +40,7 @@ class PLEAT_EXPORT LaneFiles final : public LaneSnapshots {
   std::map<int, uint64_t> last_;  // the greatest number of each partition
 };
 
+// All of one.
+absl::StatusOr<std::string> ReadLaneFile(LaneSnapshots& snapshots, int partition, uint64_t number);
+
 }  // namespace pleat::inline v0_1

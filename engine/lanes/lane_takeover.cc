@@ -8,27 +8,13 @@
 #include "engine/base/concat.h"
 #include "engine/base/hash.h"
 #include "engine/lanes/lane_core.h"
+#include "engine/lanes/lane_files.h"
 
 namespace pleat::inline v0_1 {
-namespace {
-
-absl::StatusOr<std::string> ReadAll(int partition, uint64_t number, LaneSnapshots& snapshots) {
-  const absl::StatusOr<std::unique_ptr<ByteSource>> source = snapshots.Get(partition, number);
-  if (!source.ok()) return source.status();
-  std::string all;
-  for (;;) {
-    char room[4096];
-    const absl::StatusOr<size_t> read = (*source)->Read(room);
-    if (!read.ok()) return read.status();
-    if (*read == 0) return all;
-    all.append(room, *read);
-  }
-}
-
-}  // namespace
 
 std::optional<uint64_t> LaneCore::Start(const LogCommit* committed, uint64_t first,
-                                        LaneSnapshots& snapshots) {
+                                        LaneSnapshots& snapshots, EngineTime clock) {
+  origin_.taken_over = clock;
   if (committed == nullptr || committed->metadata.empty()) {
     Begin(committed == nullptr ? first : committed->offset);
   } else if (absl::Status on = GoOn(*committed, snapshots); !on.ok()) {
@@ -59,6 +45,9 @@ absl::Status LaneCore::GoOn(const LogCommit& committed, LaneSnapshots& snapshots
   const bool is_same_version = IsSameVersion();
   if (absl::Status ordered = OrderStreams(); !ordered.ok()) return ordered;
   origin_.life = last.life;
+  // No commit is made for that alone.
+  origin_.takeovers = ++last.takeovers;
+  last.taken_over = origin_.taken_over;
   ticks_ = last.ticks;
   if (absl::Status read = ReadBooks(snapshots); !read.ok()) return read;
   origin_.offset = place_.next = last.origin;
@@ -90,7 +79,7 @@ bool LaneCore::IsSameVersion() const {
 }
 
 bool LaneCore::WasStoppedAt(uint64_t offset, EngineTime now) const {
-  return kept_.snapshot && place_.next == offset && place_.now == now && !held_.has_decisions() &&
+  return kept_.snapshot && place_.next == offset && place_.now == now && !held_.has_handled() &&
          std::ranges::all_of(last_.checkpoint.streams, [](const StreamCheckpoint& each) {
            return each.confirmed == each.decided;
          });
@@ -99,7 +88,7 @@ bool LaneCore::WasStoppedAt(uint64_t offset, EngineTime now) const {
 absl::Status LaneCore::ReadBooks(LaneSnapshots& snapshots) {
   const auto read = [&](std::optional<uint64_t> number, auto& books) -> absl::Status {
     if (!number) return absl::OkStatus();
-    const absl::StatusOr<std::string> book = ReadAll(partition_, *number, snapshots);
+    const absl::StatusOr<std::string> book = ReadLaneFile(snapshots, partition_, *number);
     if (!book.ok()) return book.status();
     if (books.ReadBook(*book, origin_.life, *number)) return absl::OkStatus();
     return absl::DataLossError(Concat("partition ", partition_, ": the book ", *number,

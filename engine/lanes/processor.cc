@@ -183,8 +183,8 @@ class Processor::Core final : private LogListener {
   // A snapshot that cannot be read for the moment is read in the next round.
   void Start(int partition, HeldLane& held) {
     held.lane = std::make_unique<LaneCore>(partition, options_, make_handler_);
-    const std::optional<uint64_t> from =
-        held.lane->Start(held.committed ? &*held.committed : nullptr, held.first, log_.snapshots());
+    const std::optional<uint64_t> from = held.lane->Start(
+        held.committed ? &*held.committed : nullptr, held.first, log_.snapshots(), run_at_);
     held.starts_again = !from && MayPass(held.lane->Status().why);
     if (from) log_.Read(partition, *from);
   }

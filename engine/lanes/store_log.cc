@@ -8,49 +8,17 @@
 #include <vector>
 
 #include <pleat/event_store_reader.h>
-#include <pleat/stored.h>
 
 #include "engine/base/check.h"
 #include "engine/base/concat.h"
 #include "engine/lanes/lane_files.h"
+#include "engine/lanes/store_commit.h"
 
 namespace pleat::inline v0_1 {
 namespace {
 
 constexpr size_t kPageBytes = size_t{64} << 10;
 constexpr int kPagesAPoll = 64;
-
-// The metadata of a checkpoint: where the lane's records begin to be needed, as the checkpoint's own
-// position says, too, unless somebody has moved that; where to read on; and the lane's.
-std::string CheckpointMetadata(const LogCommit& commit) {
-  FieldWriter out;
-  out.PutFields(kLaneMetadata);
-  out.PutNumber(commit.needed);
-  out.PutNumber(commit.offset - commit.needed);
-  out.PutFields(commit.metadata);
-  return std::string(out.bytes());
-}
-
-// Nothing: nobody has committed yet.
-std::optional<LogCommit> CommitIn(const StoreCheckpoint& checkpoint) {
-  LogCommit commit{.partition = checkpoint.partition,
-                   .offset = checkpoint.position.offset,
-                   .needed = checkpoint.position.offset,
-                   .metadata = {}};
-  std::string_view metadata = checkpoint.metadata;
-  const bool has_lane = metadata.starts_with(kLaneMetadata);
-  if (has_lane) metadata.remove_prefix(kLaneMetadata.size());
-  FieldReader in(metadata);
-  const uint64_t needed = in.Number();
-  const uint64_t further = in.Number();
-  if (has_lane && in.ok() && needed == commit.needed && further <= UINT64_MAX - needed) {
-    commit.offset += further;
-    commit.metadata = metadata.substr(metadata.size() - in.at_hand());
-    return commit;
-  }
-  if (commit.offset == 0) return std::nullopt;
-  return commit;  // the consumer was moved, or was another program's: a lane begins there
-}
 
 }  // namespace
 

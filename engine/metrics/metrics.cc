@@ -1,8 +1,10 @@
 // What each collection says of itself is written as it is; what a program measures beside, and its
-// drivers, consumers, state directories and event stores, have their families here.
+// drivers, consumers, state directories, event stores and processors, have their families here.
 #include <pleat/metrics.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <string>
 #include <utility>
 
 #include "engine/metrics/metrics_writer.h"
@@ -129,6 +131,55 @@ void WriteEventStore(const EventStoreMetrics& store, Writer& out) {
   gauge("pleat_store_passed_over_blocks", "Whole blocks among them.", state.blocks_passed_over);
 }
 
+// --- Processors
+
+void WriteLane(const LaneStatus& lane, const Labels& labels, Writer& out) {
+  const auto write = [&](Type type, std::string_view name, std::string_view help, uint64_t value) {
+    out.Of(name, type, help).Sample(labels, Plain(value));
+  };
+  Family& phases = out.Of("pleat_lane_phase", Type::kGauge, "1 for the phase of the lane.");
+  constexpr std::pair<LanePhase, std::string_view> kPhases[] = {
+      {LanePhase::kReplaying, "replaying"},
+      {LanePhase::kLive, "live"},
+      {LanePhase::kParked, "parked"}};
+  for (const auto& [phase, name] : kPhases)
+    phases.Sample(labels.With({"phase", name}), Plain(lane.phase == phase ? 1 : 0));
+  write(Type::kGauge, "pleat_lane_next", "The offset where the lane reads on.", lane.next);
+  if (lane.end) {
+    write(Type::kGauge, "pleat_lane_unread", "Records that the log has and the lane has not read.",
+          std::max(*lane.end, lane.next) - lane.next);
+  }
+  if (lane.newest) {
+    // A lane that has read all is not behind, however long the log has been silent.
+    const bool has_unread = lane.end && *lane.end > lane.next && lane.now > kBeginningOfTime;
+    const Duration behind = has_unread ? *lane.newest - lane.now : Duration{0};
+    out.Of("pleat_lane_behind_seconds", Type::kGauge,
+           "From the time of the lane to that of the log's last record.", "seconds")
+        .Sample(labels, Seconds(std::max(behind, Duration{0})));
+  }
+  write(Type::kGauge, "pleat_lane_waiting", "Messages that wait for an ack, or to be decided.",
+        lane.waiting);
+  write(Type::kGauge, "pleat_lane_held_keys", "Keys whose first record waits.", lane.held_keys);
+  write(Type::kGauge, "pleat_lane_buried", "Messages that were set aside.", lane.buried);
+  if (lane.commits)
+    write(Type::kCounter, "pleat_lane_commits", "Commits of this owner.", *lane.commits);
+  if (lane.snapshots)
+    write(Type::kCounter, "pleat_lane_snapshots", "Snapshots of this owner.", *lane.snapshots);
+  write(Type::kCounter, "pleat_lane_takeovers", "How often another owner has gone on.",
+        lane.takeovers);
+  if (!lane.taken_over) return;
+  out.Of("pleat_lane_takeover_timestamp_seconds", Type::kGauge, "When the last one has.", "seconds")
+      .Sample(labels, Seconds(lane.taken_over->time_since_epoch()));
+}
+
+void WriteProcessor(const ProcessorMetrics& processor, Writer& out) {
+  const auto& [name, lanes] = processor;
+  for (const LaneStatus& each : lanes) {
+    const std::string partition = Plain(each.partition);
+    WriteLane(each, Labels({"processor", name}).With({"partition", partition}), out);
+  }
+}
+
 // --- Drivers and consumers, which have the caller's labels
 
 void WriteDriver(const DriverMetrics& driver, Writer& out) {
@@ -180,13 +231,15 @@ std::string WriteMetrics(std::span<const ListedCollection> collections, MetricsF
                          std::span<const StateDirectoryMetrics> directories,
                          std::span<const DriverMetrics> drivers,
                          std::span<const ConsumerMetrics> consumers,
-                         std::span<const EventStoreMetrics> stores) {
+                         std::span<const EventStoreMetrics> stores,
+                         std::span<const ProcessorMetrics> processors) {
   Writer out(format, kFirst);
   const auto labels = [](const ListedCollection& of) { return Labels({"collection", of.name}); };
   for (const ListedCollection& each : collections) WriteCollection(each, labels(each), out);
   for (const ListedCollection& each : collections) WriteStatistics(each.own, labels(each), out);
   for (const StateDirectoryMetrics& each : directories) WriteStateDirectory(each, out);
   for (const EventStoreMetrics& each : stores) WriteEventStore(each, out);
+  for (const ProcessorMetrics& each : processors) WriteProcessor(each, out);
   for (const DriverMetrics& each : drivers) WriteDriver(each, out);
   for (const ConsumerMetrics& each : consumers) WriteConsumer(each, out);
   for (const ConsumerMetrics& each : consumers) WriteLateness(each, out);

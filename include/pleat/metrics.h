@@ -15,7 +15,7 @@
 //
 // WriteMetrics() makes the text; your program serves it. The HELP line of each metric explains it.
 // Names begin with pleat_, times are in seconds, sizes in bytes, and every sample has the label
-// `collection`, or `directory`; those of drivers and consumers have the labels that you give.
+// `collection`, `directory` or `processor`; drivers and consumers have the labels that you give.
 // Thread safety: WriteMetrics() may run on any thread; it reads only its arguments.
 #pragma once
 
@@ -30,6 +30,7 @@
 #include <pleat/detail/export.h>
 #include <pleat/engine.h>
 #include <pleat/event_store.h>
+#include <pleat/processor.h>
 #include <pleat/state_directory.h>
 #include <pleat/stats.h>
 #include <pleat/time.h>
@@ -123,6 +124,10 @@ struct ConsumerMetrics {
 // The path of an event store, as above, and how the store stands.
 using EventStoreMetrics = std::pair<std::string_view, EventStoreState>;
 
+// What you call a processor, such as its consumer; and processor.lanes(), or StoreLog::Look() where
+// another process has it. Set `end` and `newest` of a lane if you know them.
+using ProcessorMetrics = std::pair<std::string_view, std::span<const LaneStatus>>;
+
 // The text of all metrics. The label `collection` has the name, which may be any text; bytes that
 // are not UTF-8 become U+FFFD. The sum of a histogram is known as exactly as its values: to within
 // a tenth, of gaps to within a hundredth.
@@ -132,6 +137,7 @@ PLEAT_EXPORT std::string WriteMetrics(std::span<const ListedCollection> collecti
                                       std::span<const StateDirectoryMetrics> directories = {},
                                       std::span<const DriverMetrics> drivers = {},
                                       std::span<const ConsumerMetrics> consumers = {},
-                                      std::span<const EventStoreMetrics> stores = {});
+                                      std::span<const EventStoreMetrics> stores = {},
+                                      std::span<const ProcessorMetrics> processors = {});
 
 }  // namespace pleat::inline v0_1

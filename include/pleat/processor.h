@@ -281,6 +281,17 @@ struct LaneStatus {
   uint64_t held_keys = 0;  // see Processor::held_keys()
   uint64_t buried = 0;     // messages, see Processor::Bury()
   EngineTime now{};
+  // How many owners have gone on with the lane behind its first one, and when the last one began,
+  // by the clock of its Run(). A commit has them that says something else as well.
+  uint64_t takeovers = 0;
+  std::optional<EngineTime> taken_over;
+  // What this owner has done: commits that were taken, and snapshots. Nothing: StoreLog::Look()
+  // cannot know.
+  std::optional<uint64_t> commits;
+  std::optional<uint64_t> snapshots;
+  // Where the log ends, and when its last record was logged: as StoreLog::Look() says, or you.
+  std::optional<uint64_t> end;
+  std::optional<EngineTime> newest;
 };
 
 // Which messages of one key a call of Lease() may lend.

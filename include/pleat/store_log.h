@@ -15,12 +15,16 @@
 // with them that have left: then the lane is parked at the next start, as its position is lost.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
+#include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <pleat/batch.h>
 #include <pleat/detail/export.h>
+#include <pleat/processor.h>
 #include <pleat/untyped/partitioned_log.h>
 #include <pleat/untyped/storage.h>
 
@@ -53,6 +57,40 @@ class PLEAT_EXPORT StoreLog final : public PartitionedLog {
   void AskEnd(int partition) override;
   void Commit(const LogCommit& commit) override;
   LaneSnapshots& snapshots() override;
+
+  // --- From outside: without opening a log
+
+  // As lanes(), held_keys() and buried() of a Processor.
+  struct Lanes {
+    std::vector<LaneStatus> lanes;   // one for each partition of the store, in their order
+    std::vector<HeldKey> held_keys;  // `bytes` is 0
+    // A stream is called by a number where an earlier version has buried its messages.
+    std::vector<BuriedMessage> buried;
+  };
+  // How the lanes of a consumer stand by their last commits, whoever has it: it takes no lock and
+  // writes nothing. `next` is where a lane has come by its commit, and `end` where the log ends.
+  // What happened since is not there, also not that a processor has parked a lane. A lane is
+  // kParked here if its next owner could not go on, for the reason `why`.
+  // Complexity: two small files and a record for each partition, and the books of its lane.
+  // Errors: those of EventStoreReader::Open() and StoreConsumer::Look().
+  static absl::StatusOr<Lanes> Look(std::string_view directory, std::string_view consumer,
+                                    Storage* storage = nullptr);
+
+  // What a person decides while no processor has the consumer. Its next owner does as if its
+  // Processor had been told: Retry(), Drop(), Revive() and Drop(). Each writes a book and a commit,
+  // both synced.
+  // Errors: kNotFound: there is no such consumer, or lane of it, key or message, and nothing was
+  // changed; kUnavailable: a process has the consumer; kResourceExhausted of the last one: it has
+  // to wait until messages before that one were acked; kDataLoss: a file of the lane is damaged;
+  // those of StoreConsumer: look whether it is done.
+  static absl::Status Retry(std::string_view directory, std::string_view consumer, int partition,
+                            std::string_view key, Storage* storage = nullptr);
+  static absl::Status Drop(std::string_view directory, std::string_view consumer, int partition,
+                           std::string_view key, uint64_t offset, Storage* storage = nullptr);
+  static absl::Status Revive(std::string_view directory, std::string_view consumer,
+                             const MessageId& id, Storage* storage = nullptr);
+  static absl::Status Drop(std::string_view directory, std::string_view consumer,
+                           const MessageId& id, Storage* storage = nullptr);
 
  private:
   class Core;

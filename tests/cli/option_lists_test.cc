@@ -17,6 +17,7 @@
 #include "tools/pleat/analyze/analyze_options.h"
 #include "tools/pleat/flags.h"
 #include "tools/pleat/fold/fold_command.h"
+#include "tools/pleat/lanes/lanes_command.h"
 #include "tools/pleat/live/live_set_command.h"
 #include "tools/pleat/rollup/rollup_command.h"
 #include "tools/pleat/run/run_command.h"
@@ -235,13 +236,15 @@ TEST(OptionLists, OfEveryCommandAgree) {
   StateOptionsGiven state;
   StoreOptions store;
   RunOptions run;
+  LanesOptions lanes;
   for (const Command& command :
        {CommandOf(kFoldCommand, fold), CommandOf(kLiveSetCommand, live),
         CommandOf(kRollupCommand, rollup),
         CommandOf("analyze", AnalyzeFlags(analyze), AnalyzeHelp(), analyze),
         CommandOf("state", StateFlags(state), StateHelp(), state),
         CommandOf("store", StoreFlags(store), StoreHelp(), store),
-        CommandOf("run", RunFlags(run), RunHelp(), run)}) {
+        CommandOf("run", RunFlags(run), RunHelp(), run),
+        CommandOf("lanes", LanesFlags(lanes), LanesHelp(), lanes)}) {
     SCOPED_TRACE(command.name);
     EXPECT_EQ(OptionsOfHelp(command.help), OptionsOfTable(command.flags));
     ExpectRowsOfTheTable(command);

@@ -1,11 +1,16 @@
 // Messages that cannot be delivered: they are set aside, whole, and nothing waits for them.
+#include "engine/lanes/buried_messages.h"
+
 #include <chrono>
+#include <map>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pleat/stored.h>
 
+#include "engine/lanes/lane_checkpoint.h"
 #include "tests/lanes/lane_world.h"
 #include "tests/lanes/one_lane.h"
 
@@ -196,6 +201,32 @@ TEST_F(BuriedMessagesTest, ManyGapsLendNothingThatRests) {
   EXPECT_EQ(Status().phase, LanePhase::kLive) << Status().why;
   EXPECT_EQ(Buried().size(), 500u);
   EXPECT_EQ(Lease(4s, 1'000).size(), 500u);
+}
+
+// The first format had no names of streams, and else the same.
+TEST(BuriedBook, IsReadInBothFormats) {
+  const ProcessorOptions options;
+  BuriedMessages written(options);
+  ASSERT_TRUE(written.Bury({7, 1}, "mails", "ann", "hello", "bad"));
+  const auto of_format = [&](char format) {
+    FieldWriter names;
+    names(std::map<uint32_t, std::string>{{7, "mails"}});
+    std::string bytes = written.Book(/*life=*/5);
+    bytes.resize(bytes.size() - kLaneChecksumBytes - (format == 1 ? names.size() : 0));
+    bytes[8] = format;
+    FieldWriter out;
+    out.PutFields(bytes);
+    return WithChecksum(out);
+  };
+  EXPECT_EQ(of_format(2), written.Book(5));
+  for (const char format : {1, 2}) {
+    BuriedMessages read(options);
+    ASSERT_TRUE(read.ReadBook(of_format(format), /*life=*/5, /*number=*/3));
+    EXPECT_EQ(read.all().at({7, 1}).payload, "hello");
+    EXPECT_EQ(read.streams().size(), format == 1 ? 0u : 1u);
+  }
+  EXPECT_FALSE(BuriedMessages(options).ReadBook(of_format(3), 5, 3));
+  EXPECT_FALSE(BuriedMessages(options).ReadBook(of_format(2), 6, 3)) << "of another life";
 }
 
 }  // namespace

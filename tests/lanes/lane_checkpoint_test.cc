@@ -21,6 +21,10 @@ LaneCheckpoint Drawn(std::mt19937_64& random) {
                             .version = random(),
                             .origin = draw(2) == 0 ? 0 : random() >> draw(64),
                             .now = Clamp(EngineTime(Duration(static_cast<int64_t>(random()))))};
+  if (draw(2) == 0) {
+    checkpoint.takeovers = 1 + (random() >> draw(64)) / 2;
+    checkpoint.taken_over = kT0 + Duration(draw(1'000'000));
+  }
   if (draw(2) == 0) checkpoint.snapshot = {.number = random(), .offset = random()};
   if (draw(2) == 0) checkpoint.held = random();
   if (draw(2) == 0) checkpoint.buried = random();
@@ -73,24 +77,32 @@ TEST(LaneCheckpointTest, IsNotReadIfAnyBitIsWrong) {
   EXPECT_FALSE(CheckpointIn(bytes + "x"));
 }
 
-// The format before had no books, and else the same.
-TEST(LaneCheckpointTest, ReadsTheFormatBefore) {
+// The first format had no books, and both formats before had no takeovers.
+TEST(LaneCheckpointTest, ReadsTheFormatsBefore) {
   std::mt19937_64 random(1);
   LaneCheckpoint written = Drawn(random);
   written.snapshot = {.number = 3, .offset = 17};
-  const auto of_format_1 = [&] {
+  written.takeovers = 0;
+  written.taken_over = {};
+  const auto of_format = [&](char format) {
+    FieldWriter before_takeovers;
+    before_takeovers.PutNumber(written.origin);
+    before_takeovers.PutNumber(static_cast<uint64_t>((written.now - kBeginningOfTime).count()));
     std::string bytes = BytesOf(written);
     bytes.resize(bytes.size() - 8);
-    bytes[0] = 1;
+    bytes.erase(1 + 2 * 8 + before_takeovers.size(), 1);
+    bytes[0] = format;
     FieldWriter checksum;
     checksum.PutWord(StablePartitionHash(bytes));
     return bytes + std::string(checksum.bytes());
   };
   written.held = 7;
-  EXPECT_FALSE(CheckpointIn(of_format_1()));
+  EXPECT_FALSE(CheckpointIn(of_format(1)));
+  EXPECT_EQ(CheckpointIn(of_format(2)), written);
+  EXPECT_FALSE(CheckpointIn(of_format(4)));
   written.held.reset();
   written.buried.reset();
-  EXPECT_EQ(CheckpointIn(of_format_1()), written);
+  EXPECT_EQ(CheckpointIn(of_format(1)), written);
 }
 
 TEST(LaneCheckpointTest, HasRoomForTheMostOfEverything) {
@@ -98,6 +110,8 @@ TEST(LaneCheckpointTest, HasRoomForTheMostOfEverything) {
                       .version = UINT64_MAX,
                       .origin = UINT64_MAX,
                       .now = kEndOfTime,
+                      .takeovers = UINT64_MAX,
+                      .taken_over = kEndOfTime,
                       .snapshot = LaneSnapshotPlace{UINT64_MAX, UINT64_MAX},
                       .held = UINT64_MAX,
                       .buried = UINT64_MAX};

@@ -1,7 +1,7 @@
 // Lanes on an event store: a process that is killed and started again, power that is cut, a disk
 // that fails, files that retention removes. The receiver has what plain C++ makes of the records that
-// the store has kept, each message once but for repeats of one id. In a third of the lives the handler
-// refuses keys for a while.
+// the store has kept, each message once but for repeats of one id. In a third of the episodes the handler
+// refuses keys for a while, and a person decides about some between two lives.
 #include <pleat/store_log.h>
 
 #include <chrono>
@@ -70,6 +70,7 @@ struct Totals {
   uint64_t faults = 0;
   uint64_t late = 0;
   uint64_t refused = 0;
+  uint64_t outside = 0;  // keys that a person let go on while no process had the consumer
 };
 Totals totals;
 
@@ -79,6 +80,7 @@ class Episode {
     options_.commit_every = Draw(2) == 0 ? 100ms : 5s;
     options_.replay_limit = static_cast<uint64_t>(1 + Draw(40));
     is_fussy_ = Draw(3) == 0;
+    parks_ = Draw(2) == 0;
     store_ = OpenStore(storage_);
     StartProcess();
   }
@@ -90,6 +92,8 @@ class Episode {
     Commit();
     for (int round = 0; round < 30; ++round) {
       clock_ += 20s;
+      for (const HeldKey& each : process_->processor().held_keys())
+        process_->processor().Retry(each.partition, each.key);
       Work(/*careful=*/true);
     }
     for (const LaneStatus& each : process_->processor().lanes()) {
@@ -144,11 +148,38 @@ class Episode {
   }
 
   void StartProcess() {
-    process_ = std::make_unique<Process>(storage_, options_, [this](int, const LogRecord& record) {
-      if (!away_.contains(record.key)) return Handled::Done();
-      ++totals.refused;
-      return Handled::RetryAfter(3s, "away");
-    });
+    DecideFromOutside();
+    process_ =
+        std::make_unique<Process>(storage_, options_, [this](int p, const LogRecord& record) {
+          // Whether a record is parked depends on the record, and on what a person has mended since.
+          const bool was_done = parks_ && done_.contains({p, record.offset});
+          if (!away_.contains(record.key) || was_done) {
+            done_.emplace(p, record.offset);
+            return Handled::Done();
+          }
+          ++totals.refused;
+          return parks_ ? Handled::Park("away") : Handled::RetryAfter(3s, "away");
+        });
+  }
+  // Every lane can go on, and some keys are to.
+  void DecideFromOutside() {
+    const auto looked = StoreLog::Look(kPath, kConsumer, &storage_);
+    if (absl::IsNotFound(looked.status())) return;  // nobody was here before
+    ASSERT_TRUE(looked.ok()) << looked.status();
+    for (const LaneStatus& each : looked->lanes) {
+      EXPECT_TRUE(each.why.ok()) << each.why;
+      EXPECT_EQ(each.end, store_->Durable(each.partition));
+    }
+    for (const HeldKey& each : looked->held_keys) {
+      EXPECT_TRUE(parks_ || !each.is_parked);
+      if (Draw(2) == 0) continue;
+      if (Draw(3) == 0)
+        storage_.Fail({.call = storage_.calls() + static_cast<uint64_t>(Draw(40)), .error = EIO});
+      const absl::Status told =
+          StoreLog::Retry(kPath, kConsumer, each.partition, each.key, &storage_);
+      storage_.Heal();
+      totals.outside += told.ok() ? 1 : 0;
+    }
   }
   void Kill() {
     ++totals.kills;
@@ -228,7 +259,9 @@ class Episode {
   std::map<int, std::map<uint64_t, Appended>> appended_;  // and not durable for certain
   bool is_fussy_ = false;
   std::set<std::string, std::less<>> away_;  // keys that the handler does not take for the moment
-  bool is_late_ = false;                     // a record was durable later than the margin allows
+  bool parks_ = false;
+  std::set<std::pair<int, uint64_t>> done_;
+  bool is_late_ = false;  // a record was durable later than the margin allows
   PlainLanes plain_{Axis::kArrival};
   Receiver receiver_;
 };
@@ -239,11 +272,13 @@ TEST(StoreLogProperty, NothingIsLostAndNothingSaysTwoThings) {
   std::cout << totals.messages << " messages, " << totals.repeats << " repeats, " << totals.kills
             << " kills, " << totals.power_losses << " power losses, " << totals.trimmed
             << " files trimmed, " << totals.faults << " faults, " << totals.late
-            << " episodes with late records, " << totals.refused << " refusals\n";
+            << " episodes with late records, " << totals.refused << " refusals, " << totals.outside
+            << " keys let go from outside\n";
   if (!all) return;
   EXPECT_GT(totals.repeats, 100u);
   EXPECT_GT(totals.trimmed, 5u);
   EXPECT_GT(totals.refused, 100u);
+  EXPECT_GT(totals.outside, 10u);
 }
 
 class StoreLogTest : public testing::Test {

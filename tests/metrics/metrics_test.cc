@@ -369,5 +369,57 @@ TEST(MetricsOfEventStores, TellWhetherAppendsAreRefusedAndWhatIsOnTheDisk) {
   }
 }
 
+TEST(MetricsOfProcessors, SayHowEachLaneStands) {
+  constexpr EngineTime kT0 = FromUnix(1'700'000'000s);
+  const LaneStatus lanes[] = {{.partition = 3,
+                               .phase = LanePhase::kParked,
+                               .next = 17,
+                               .waiting = 5,
+                               .held_keys = 2,
+                               .buried = 1,
+                               .now = kT0,
+                               .takeovers = 4,
+                               .taken_over = kT0 + 1s,
+                               .commits = 7,
+                               .snapshots = 6,
+                               .end = 20,
+                               .newest = kT0 + 2500ms},
+                              {.partition = 4, .next = 9, .now = kT0, .end = 9, .newest = kT0},
+                              {.partition = 5, .phase = LanePhase::kLive}};
+  const ProcessorMetrics processors[] = {{"totals", lanes}};
+  const std::string text =
+      WriteMetrics({}, MetricsFormat::kOpenMetrics, {}, {}, {}, {}, processors);
+  const auto of = [](int partition) {
+    return "{processor=\"totals\",partition=\"" + std::to_string(partition) + "\"";
+  };
+  for (const std::string& line : {
+           std::string("# TYPE pleat_lane_phase gauge\n"),
+           "pleat_lane_phase" + of(3) + ",phase=\"parked\"} 1\n",
+           "pleat_lane_phase" + of(3) + ",phase=\"live\"} 0\n",
+           "pleat_lane_phase" + of(4) + ",phase=\"replaying\"} 1\n",
+           "pleat_lane_phase" + of(5) + ",phase=\"live\"} 1\n",
+           "pleat_lane_next" + of(3) + "} 17\n",
+           "pleat_lane_unread" + of(3) + "} 3\n",
+           "pleat_lane_unread" + of(4) + "} 0\n",
+           std::string("# UNIT pleat_lane_behind_seconds seconds\n"),
+           "pleat_lane_behind_seconds" + of(3) + "} 2.5\n",
+           "pleat_lane_behind_seconds" + of(4) + "} 0\n",
+           "pleat_lane_waiting" + of(3) + "} 5\n",
+           "pleat_lane_held_keys" + of(3) + "} 2\n",
+           "pleat_lane_buried" + of(3) + "} 1\n",
+           std::string("# TYPE pleat_lane_commits counter\n"),
+           "pleat_lane_commits_total" + of(3) + "} 7\n",
+           "pleat_lane_snapshots_total" + of(3) + "} 6\n",
+           "pleat_lane_takeovers_total" + of(3) + "} 4\n",
+           "pleat_lane_takeover_timestamp_seconds" + of(3) + "} 1700000001\n",
+       }) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  for (const std::string& name : {"unread", "behind_seconds", "commits_total", "snapshots_total",
+                                  "takeover_timestamp_seconds"}) {
+    EXPECT_THAT(text, Not(HasSubstr("pleat_lane_" + name + of(5)))) << "nobody knows";
+  }
+}
+
 }  // namespace
 }  // namespace pleat

@@ -105,8 +105,9 @@ const std::vector<Edge>& Edges() {
                    {"engine/kafka/", "engine/lanes/lane_files.h", "engine/base/", "pleat/"}});
     all.push_back({"engine/asio/", {"engine/asio/", "engine/base/check.h", "pleat/"}});
     // Commands share tools/pleat and do not see each other; only main.cc sees them all.
-    const Names commands = {"tools/pleat/fold/",   "tools/pleat/analyze/", "tools/pleat/live/",
-                            "tools/pleat/rollup/", "tools/pleat/state/",   "tools/pleat/store/"};
+    const Names commands = {"tools/pleat/fold/", "tools/pleat/analyze/", "tools/pleat/lanes/",
+                            "tools/pleat/live/", "tools/pleat/rollup/",  "tools/pleat/state/",
+                            "tools/pleat/store/"};
     for (const std::string_view command : commands) {
       Names others = commands;
       std::erase(others, command);
@@ -115,8 +116,8 @@ const std::vector<Edge>& Edges() {
     // But for a run, which makes collections as fold and rollup do.
     all.push_back({"tools/pleat/run/",
                    {"tools/pleat/run/", "tools/pleat/", "pleat/"},
-                   {"tools/pleat/analyze/", "tools/pleat/live/", "tools/pleat/state/",
-                    "tools/pleat/store/"}});
+                   {"tools/pleat/analyze/", "tools/pleat/lanes/", "tools/pleat/live/",
+                    "tools/pleat/state/", "tools/pleat/store/"}});
     all.push_back({"tools/pleat/main.cc", {"tools/pleat/", "pleat/"}});
     all.push_back({"tools/pleat/", {"tools/pleat/", "pleat/"}, commands});
     all.push_back({"examples/", {"pleat/"}});

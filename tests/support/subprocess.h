@@ -60,6 +60,7 @@ class Subprocess {
   // Closes our end of its standard output.
   void CloseOutput() { Close(out_); }
 
+  pid_t pid() const { return pid_; }
   void Signal(int number) const { kill(pid_, number); }
   // Returns once the process has stopped. SIGCONT lets it go on.
   void Pause() const {

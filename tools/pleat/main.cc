@@ -19,6 +19,7 @@
 #include "tools/pleat/flags.h"
 #include "tools/pleat/fold/fold_command.h"
 #include "tools/pleat/interrupt.h"
+#include "tools/pleat/lanes/lanes_command.h"
 #include "tools/pleat/live/live_set_command.h"
 #include "tools/pleat/old_names.h"
 #include "tools/pleat/rollup/rollup_command.h"
@@ -93,6 +94,11 @@ constexpr Subcommand kSubcommands[] = {
      RunMain,
      [] { return FlagsToRead(RunFlags); },
      {kRunActions, ""}},
+    {"lanes",
+     "says how the runs of an event store stand, and what waits",
+     LanesMain,
+     [] { return FlagsToRead(LanesFlags); },
+     {{}, ""}},
     {"completions",
      "prints what a shell needs to complete all this",
      CompletionsMain,

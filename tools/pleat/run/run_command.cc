@@ -61,6 +61,7 @@ Time: that of the log, so no record is late; with --time that of the events. The
 Consumer: pleat keeps in the store how far it has read, and snapshots. Another
   NAME begins at the first record, and disturbs nobody. One process at a time
   has a consumer. After a kill it reads up to --replay-limit records again.
+  pleat lanes shows how far it is, also while it runs.
 Output: a line as of fold or rollup that begins with the id of its message:
     {"_id":"bursts/3/9f86d081884c7d65/fold/17","user":"ann","orders":4,...}
   A FILE gets each line once, also after a kill. A pipe, and another store, get
