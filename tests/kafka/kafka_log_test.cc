@@ -180,8 +180,13 @@ TEST_F(KafkaLogTest, NothingClosesWhileTheLogCannotBeReached) {
   now_ = kT0 + 12s;
   for (int i = 0; i < 1000; ++i) Round();
   EXPECT_THAT(receiver_.all(), IsEmpty());
+  // The producer is back before the consumer, so that its record is in the log in time.
+  constexpr int kFetch = 1;
+  const std::vector<rd_kafka_resp_err_t> errors(1'000, RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION);
+  rd_kafka_mock_push_request_errors_array(cluster_.mock(), kFetch, errors.size(), errors.data());
   rd_kafka_mock_broker_set_up(cluster_.mock(), 1);
   cluster_.Flush();
+  rd_kafka_mock_clear_request_errors(cluster_.mock(), kFetch);
   RunUntil([&] { return HasReadAll(process); });
   now_ = kT0 + 17s;
   RunUntil([&] { return receiver_.all().size() == 1; });
@@ -242,7 +247,7 @@ TEST_F(KafkaLogTest, MembersShareThePartitionsAndComeAndGo) {
 
 // A process falls silent for longer than max.poll.interval.ms, another one takes over, and the first
 // comes back with what it held.
-TEST_F(KafkaLogTest, DISABLED_AMemberThatWasPutOutCommitsNothing) {
+TEST_F(KafkaLogTest, AMemberThatWasPutOutCommitsNothing) {
   Begin(2);
   properties_.push_back("max.poll.interval.ms=3600");
   std::mt19937_64 random(AnySeed());
@@ -438,10 +443,43 @@ TEST_F(KafkaLogAloneTest, TellsRecordsEndsAndCommits) {
                                          "1 bob  two 2 2", "2 cyd  three 3 3"));
 }
 
+// The group forms anew without a member that is silent. librdkafka tells of no loss then: the member joins
+// again, and counts what it has kept as its own, though another one has read on meanwhile.
+TEST_F(KafkaLogAloneTest, AMemberThatWasPutOutTakesItsPartitionsAnew) {
+  properties_.push_back("max.poll.interval.ms=3600");
+  Begin(2);
+  for (int partition = 0; partition < 2; ++partition) Append(partition, "ann", 0s);
+  cluster_.Flush();
+  const auto log = *KafkaLog::Open(Options());
+  Listener listener(*log);
+  Poll(*log, listener, 4);
+  const auto heir = *KafkaLog::Open(Options());
+  Listener next(*heir);
+  Poll(*heir, next, 4);
+  for (int partition = 0; partition < 2; ++partition) {
+    heir->Commit({.partition = partition, .offset = 1, .needed = 1, .metadata = "of the heir"});
+  }
+  Poll(*heir, next, 6);
+  listener.said.clear();
+  const auto has_taken = [](const std::string& said) {
+    return said.starts_with("assigned") &&
+           said.ends_with("first 0 committed 1 needed 1 of the heir");
+  };
+  for (int round = 0; round < kRounds && std::ranges::none_of(listener.said, has_taken); ++round) {
+    log->Poll(listener).status().IgnoreError();
+    heir->Poll(next).status().IgnoreError();
+    cluster_.LetWork();
+  }
+  EXPECT_THAT(listener.said, testing::Contains(testing::Truly(has_taken)));
+  for (const char* each : {"revoked 0", "revoked 1"}) {
+    EXPECT_THAT(listener.said, testing::Contains(each).Times(1));
+  }
+}
+
 // librdkafka 2.0.2 hangs or ends the process at some of these moments, if it is left to itself.
-TEST_F(KafkaLogAloneTest, DISABLED_AMemberMayGoAtAnyMoment) {
+TEST_F(KafkaLogAloneTest, AMemberMayGoAtAnyMoment) {
   Begin(1);
-  for (const int rounds : {0, 3, 300, 3'000, 3'300}) {
+  for (const int rounds : {0, 3, 300, 2'900, 3'000, 3'100, 3'300}) {
     const auto log = *KafkaLog::Open(Options());
     Listener listener(*log);
     for (int i = 0; i < rounds; ++i) {
