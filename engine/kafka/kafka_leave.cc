@@ -120,8 +120,8 @@ KafkaMember::~KafkaMember() {
   Leave();
   AssignStartingUnread();
   held_.clear();
-  // One that does not come to rest stays, with its threads, and nobody polls it.
-  if (!ComesToRest()) (void)client_.release();
+  if (ComesToRest()) return;
+  [[maybe_unused]] rd_kafka_t* const stays = client_.release();  // and nobody polls it
 }
 
 }  // namespace pleat::inline v0_1
