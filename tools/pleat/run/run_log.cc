@@ -1,16 +1,18 @@
 #include "tools/pleat/run/run_log.h"
 
-#include <fstream>
-#include <sstream>
+#include <cstddef>
+#include <string_view>
 #include <utility>
 
 #include <pleat/event_store_reader.h>
 #include <pleat/store_log.h>
 #ifdef PLEAT_CLI_KAFKA
+#include <fstream>
+
 #include <pleat/kafka_log.h>
 #endif
 
-#include "tools/pleat/console.h"
+#include "tools/pleat/errno_status.h"
 #include "tools/pleat/flag_value.h"
 #include "tools/pleat/quantity_text.h"
 
