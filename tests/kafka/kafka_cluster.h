@@ -70,6 +70,18 @@ class KafkaCluster {
     return topic;
   }
 
+  // So that there are `partitions`. REQUIRES: not the mock.
+  void AddPartitions(const std::string& topic, size_t partitions) {
+    char reason[256] = "";
+    rd_kafka_NewPartitions_t* wanted =
+        rd_kafka_NewPartitions_new(topic.c_str(), partitions, reason, sizeof reason);
+    const KafkaQueue answers(rd_kafka_queue_new(producer_.get()));
+    rd_kafka_CreatePartitions(producer_.get(), &wanted, 1, nullptr, answers.get());
+    const KafkaEvent answer(rd_kafka_queue_poll(answers.get(), kPatienceMs));
+    EXPECT_EQ(rd_kafka_event_error(answer.get()), 0) << rd_kafka_event_error_string(answer.get());
+    rd_kafka_NewPartitions_destroy(wanted);
+  }
+
   // Kept when Flush() has returned. `stamp` is cut to milliseconds.
   void Append(const std::string& topic, int partition, const StoreRecord& record,
               EngineTime stamp) {

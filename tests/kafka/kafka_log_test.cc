@@ -488,6 +488,46 @@ TEST_F(KafkaLogAloneTest, AMemberMayGoAtAnyMoment) {
   log->Leave();
 }
 
+// With an instance id, too, which librdkafka tells nothing about to the group.
+TEST_F(KafkaLogAloneTest, AMemberMayLeaveAtAnyMoment) {
+  for (const char* instance : {"", "worker-1"}) {
+    Begin(1);
+    KafkaOptions options = Options();
+    options.instance_id = instance;
+    for (const int rounds : {0, 3, 2'900, 3'000, 3'300}) {
+      const auto log = *KafkaLog::Open(options);
+      Listener listener(*log);
+      const auto round = [&] {
+        log->Poll(listener).status().IgnoreError();
+        cluster_.LetWork();
+      };
+      for (int i = 0; i < rounds; ++i) round();
+      const bool was_assigned = !listener.said.empty();
+      log->Leave();
+      for (int i = 0; i < kRounds && !log->left(); ++i) round();
+      EXPECT_TRUE(log->left()) << "after " << rounds << " rounds";
+      if (was_assigned) {
+        EXPECT_EQ(listener.said.back(), "revoked 0");
+      } else {
+        EXPECT_THAT(listener.said, IsEmpty()) << "a partition came too late";
+      }
+    }
+  }
+}
+
+TEST_F(KafkaLogAloneTest, PartitionsThatAreAddedAreTakenUp) {
+  if (cluster_.is_mock()) GTEST_SKIP() << "it cannot add any";
+  properties_.push_back("topic.metadata.refresh.interval.ms=200");
+  Begin(1);
+  const auto log = *KafkaLog::Open(Options());
+  Listener listener(*log);
+  Poll(*log, listener, 1);
+  cluster_.AddPartitions(topic_, 3);
+  Poll(*log, listener, 3);
+  EXPECT_THAT(listener.said, testing::UnorderedElementsAre(
+                                 "assigned 0 first 0", "assigned 1 first 0", "assigned 2 first 0"));
+}
+
 TEST_F(KafkaLogAloneTest, SaysWhichOptionIsWrongAndNoSecret) {
   Begin(1);
   const auto error_of = [&](const std::string& property) {

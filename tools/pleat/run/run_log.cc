@@ -19,9 +19,6 @@
 namespace pleat::cli {
 namespace {
 
-// A topic does not say in time how many partitions a member may come to have.
-constexpr int kPartitionsOfTopic = 64;
-
 absl::StatusOr<RunLog> OpenStore(const RunOptions& options) {
   absl::StatusOr<std::unique_ptr<StoreLog>> log = StoreLog::Open(options.store, options.consumer);
   if (!log.ok()) return log.status();
@@ -30,6 +27,9 @@ absl::StatusOr<RunLog> OpenStore(const RunOptions& options) {
 }
 
 #ifdef PLEAT_CLI_KAFKA
+
+// A topic does not say in time how many partitions a member may come to have.
+constexpr int kPartitionsOfTopic = 64;
 
 // "name=value", or the first line of FILE as the value of "name=@FILE".
 absl::StatusOr<std::string> PropertyOf(const std::string& given) {
