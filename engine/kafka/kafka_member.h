@@ -13,10 +13,11 @@
 //   kOver       that was told, or commits are fenced: no more records come
 //
 // A member that the group has put out comes back with another member id. librdkafka tells of that by
-// revoking its partitions as lost, but not if it was put out in the middle of a rebalance: then it
-// joins again as the owner of partitions that others may have had meanwhile, and keeps them without a
-// word. So whenever partitions are assigned, be it none, the member id is looked at: those that were
-// taken under another one are fenced, and taken over anew. No commit is sent under another one.
+// revoking its partitions as lost, but not if it was put out in the middle of a rebalance (its pull
+// request 5604): then it joins again as the owner of partitions that others may have had meanwhile,
+// and keeps them without a word. So whenever partitions are assigned, be it none, the member id is
+// looked at: those that were taken under another one are fenced, and taken over anew. No commit is
+// sent under another one.
 //
 // A seek drops the records and ends that librdkafka has fetched before. So an end of partition that
 // comes after a seek was seen by a broker after that seek.
