@@ -207,7 +207,8 @@ void KafkaMember::SendCommits() {
   }
   if (partitions->cnt == 0) return;
   rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID;
-  if (rd_kafka_assignment_lost(client_.get()) == 0 && MemberId() == member_id_) {
+  const bool is_member = !member_id_.empty() && MemberId() == member_id_;
+  if (is_member && rd_kafka_assignment_lost(client_.get()) == 0) {
     error =
         rd_kafka_commit_queue(client_.get(), partitions.get(), answers_.get(), nullptr, nullptr);
   }
