@@ -88,7 +88,7 @@ absl::StatusOr<KafkaClient> OpenKafkaClient(const KafkaOptions& options,
   char reason[512] = "";
   KafkaClient client(rd_kafka_new(RD_KAFKA_CONSUMER, configuration.get(), reason, sizeof reason));
   if (client == nullptr) return absl::InternalError(Concat("librdkafka cannot start: ", reason));
-  (void)configuration.release();  // it is the client's now
+  [[maybe_unused]] rd_kafka_conf_t* const taken = configuration.release();  // by the client
   // So that one call of rd_kafka_consumer_poll() has all there is.
   rd_kafka_poll_set_consumer(client.get());
   return client;

@@ -72,27 +72,14 @@ absl::StatusOr<std::unique_ptr<KafkaMember>> KafkaMember::Join(const KafkaOption
   if (!client.ok()) return client.status();
   member->client_ = *std::move(client);
   member->answers_.reset(rd_kafka_queue_new(member->client_.get()));
-  const KafkaPartitions topic = member->One(RD_KAFKA_PARTITION_UA, RD_KAFKA_OFFSET_INVALID);
-  const rd_kafka_resp_err_t joined = rd_kafka_subscribe(member->client_.get(), topic.get());
+  const rd_kafka_resp_err_t joined = member->Subscribe();
   if (joined != 0) return KafkaStatus(joined, rd_kafka_err2str(joined));
   return member;
 }
 
-// Without an answer to an assignment, or to what it says while it leaves, librdkafka waits for one, for
-// ever. And before 2.3 it ends the process where a client goes that has joined a group and was never
-// given an assignment, be it an empty one (its issue 4312): such a client leaves the group, and stays.
-KafkaMember::~KafkaMember() {
-  constexpr int kMended = 0x02030000;
-  if (client_ == nullptr) return;  // the options were refused
-  if (farewell_ != nullptr && !left()) {
-    rd_kafka_assign(client_.get(), nullptr);
-  } else if (farewell_ == nullptr) {
-    const KafkaPartitions none(rd_kafka_topic_partition_list_new(0));
-    const KafkaError ignored(rd_kafka_incremental_assign(client_.get(), none.get()));
-  }
-  if (was_assigned_ || rd_kafka_version() >= kMended) return;
-  rd_kafka_unsubscribe(client_.get());
-  (void)client_.release();
+rd_kafka_resp_err_t KafkaMember::Subscribe() {
+  const KafkaPartitions topic = One(RD_KAFKA_PARTITION_UA, RD_KAFKA_OFFSET_INVALID);
+  return rd_kafka_subscribe(client_.get(), topic.get());
 }
 
 absl::StatusOr<bool> KafkaMember::Poll(LogListener& listener) {
@@ -103,9 +90,12 @@ absl::StatusOr<bool> KafkaMember::Poll(LogListener& listener) {
   const bool more = TakeMessages();
   for (auto& [partition, held] : held_) HandOver(partition, held);
   if (!more) SeekEnds();
+  if (going_.is_leaving) GoOnLeaving();
   char reason[512] = "";
   if (rd_kafka_fatal_error(client_.get(), reason, sizeof reason) != 0) {
+    going_.is_stranded |= !starting_.empty();
     RevokeAll();
+    going_.is_left = true;
     trouble_ = absl::FailedPreconditionError(Concat("Kafka: ", reason));
   }
   listener_ = nullptr;
@@ -172,15 +162,25 @@ void KafkaMember::TakeCommitted(rd_kafka_event_t* event) {
   if (has_all) StartFetching(std::move(committed));
 }
 
+// Partitions that are held are taken over anew: librdkafka fetches them already, and stops that first.
 void KafkaMember::StartFetching(std::map<int, std::optional<LogCommit>> committed) {
-  const KafkaPartitions partitions(
-      rd_kafka_topic_partition_list_new(static_cast<int>(starting_.size())));
+  const int count = static_cast<int>(starting_.size());
+  const KafkaPartitions partitions(rd_kafka_topic_partition_list_new(count));
+  const KafkaPartitions fetched(rd_kafka_topic_partition_list_new(count));
   for (const int each : std::exchange(starting_, {})) {
-    Held& held = held_[each];
+    const auto [place, is_new] = held_.try_emplace(each);
+    Held& held = place->second;
+    if (!is_new) {
+      Unpause(each, held);
+      rd_kafka_topic_partition_list_add(fetched.get(), topic_.c_str(), each);
+    }
     held = {};
     held.committed = std::move(committed[each]);
     if (held.committed) held.next = static_cast<int64_t>(held.committed->offset);
     rd_kafka_topic_partition_list_add(partitions.get(), topic_.c_str(), each)->offset = held.next;
+  }
+  if (fetched->cnt > 0) {
+    const KafkaError ignored(rd_kafka_incremental_unassign(client_.get(), fetched.get()));
   }
   const KafkaError error(rd_kafka_incremental_assign(client_.get(), partitions.get()));
   if (error != nullptr) {
@@ -189,8 +189,8 @@ void KafkaMember::StartFetching(std::map<int, std::optional<LogCommit>> committe
   }
 }
 
-// A member that was put out and does not know it yet has no generation, and a group without members
-// would take the commit of such a one: so none is sent.
+// A member that was put out may have no generation, and a group without members would take the commit
+// of such a one: so none is sent.
 void KafkaMember::SendCommits() {
   if (to_commit_.empty()) return;
   const std::vector<LogCommit> commits = std::exchange(to_commit_, {});
@@ -207,15 +207,20 @@ void KafkaMember::SendCommits() {
   }
   if (partitions->cnt == 0) return;
   rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID;
-  if (rd_kafka_assignment_lost(client_.get()) == 0) {
+  const bool is_member = !member_id_.empty() && MemberId() == member_id_;
+  if (is_member && rd_kafka_assignment_lost(client_.get()) == 0) {
     error =
         rd_kafka_commit_queue(client_.get(), partitions.get(), answers_.get(), nullptr, nullptr);
   }
-  if (error == 0) return;
+  if (error == 0) {
+    ++commits_sent_;
+    return;
+  }
   for (const LogCommit& each : commits) AnswerCommit(each.partition, error);
 }
 
 void KafkaMember::AnswerCommits(rd_kafka_event_t* event) {
+  --commits_sent_;
   const rd_kafka_resp_err_t error = rd_kafka_event_error(event);
   const rd_kafka_topic_partition_list_t* const partitions =
       rd_kafka_event_topic_partition_list(event);
@@ -235,9 +240,7 @@ void KafkaMember::AnswerCommit(int partition, rd_kafka_resp_err_t error) {
                          error == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID ||
                          (error == RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION && is_lost);
   if (is_fenced) {
-    held->stage = Stage::kOver;
-    held->is_told = false;  // nothing is to be told of it any more
-    held->records.clear();
+    Fence(*held);
     listener_->OnCommitted(partition, CommitOutcome::kFenced);
     return;
   }
@@ -253,7 +256,10 @@ void KafkaMember::OnRebalance(rd_kafka_resp_err_t what,
                               rd_kafka_topic_partition_list_t* partitions) {
   if (what == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
     was_assigned_ = true;
+    going_.is_stranded |= HasFailed();
+    if (going_.is_leaving) return AssignUnread(partitions);
     question_.reset();
+    TakeAnew();
     for (int i = 0; i < partitions->cnt; ++i) starting_.push_back(partitions->elems[i].partition);
     if (partitions->cnt > 0) return;
     const KafkaError ignored(rd_kafka_incremental_assign(client_.get(), partitions));
@@ -270,16 +276,34 @@ void KafkaMember::OnRebalance(rd_kafka_resp_err_t what,
   }
 }
 
+// What was taken under another member id. Without one the group does not count this member yet.
+void KafkaMember::TakeAnew() {
+  const std::string id = MemberId();
+  const bool is_another = std::exchange(member_id_, id) != id;
+  for (auto& [partition, held] : held_) {
+    const bool was_told = held.is_told;
+    if (is_another) Fence(held);
+    if (is_another && was_told) listener_->OnRevoked(partition);
+    if (!held.is_fenced || id.empty() || std::ranges::count(starting_, partition) > 0) continue;
+    starting_.push_back(partition);
+  }
+}
+
+// Nothing is to be told of it any more.
+void KafkaMember::Fence(Held& held) {
+  held.stage = Stage::kOver;
+  held.is_told = false;
+  held.is_fenced = true;
+  held.is_committing = false;
+  held.records.clear();
+}
+
 void KafkaMember::Revoke(int partition) {
   if (std::erase(starting_, partition) > 0) question_.reset();
   std::erase_if(to_commit_, [&](const LogCommit& each) { return each.partition == partition; });
   const auto found = held_.find(partition);
   if (found == held_.end()) return;
-  // A pause would outlast the assignment.
-  if (found->second.fetch_paused) {
-    const KafkaPartitions one = One(partition, RD_KAFKA_OFFSET_INVALID);
-    rd_kafka_resume_partitions(client_.get(), one.get());
-  }
+  Unpause(partition, found->second);
   const bool was_told = found->second.is_told;
   held_.erase(found);
   if (was_told) listener_->OnRevoked(partition);
@@ -297,29 +321,11 @@ void KafkaMember::OnError(rd_kafka_resp_err_t error, const char* reason) {
   trouble_.Update(KafkaStatus(error, Concat(rd_kafka_err2str(error), ": ", reason)));
 }
 
-void KafkaMember::Leave() {
-  if (farewell_ != nullptr) return;
-  if (!starting_.empty()) StartFetching({});  // an assignment that is not answered would hold it
-  farewell_.reset(rd_kafka_queue_new(client_.get()));
-  const KafkaError ignored(rd_kafka_consumer_close_queue(client_.get(), farewell_.get()));
-}
-bool KafkaMember::left() const {
-  return farewell_ != nullptr && rd_kafka_consumer_closed(client_.get()) != 0;
-}
-
 // --- Records
 
 // Returns whether there may be more at once. One message at a time: before librdkafka 2.1 some are
 // lost where a batch meets a pause.
 bool KafkaMember::TakeMessages() {
-  if (farewell_ != nullptr) {
-    while (const KafkaEvent event{rd_kafka_queue_poll(farewell_.get(), 0)}) {
-      if (rd_kafka_event_type(event.get()) != RD_KAFKA_EVENT_REBALANCE) continue;
-      OnRebalance(rd_kafka_event_error(event.get()),
-                  rd_kafka_event_topic_partition_list(event.get()));
-    }
-    return false;
-  }
   size_t bytes = 0;
   while (bytes < kBytesAPoll) {
     KafkaMessage message(rd_kafka_consumer_poll(client_.get(), 0));
@@ -348,6 +354,7 @@ void KafkaMember::TakeMessage(KafkaMessage message) {
 
 void KafkaMember::TakeRecord(int partition, Held& held, KafkaMessage message) {
   const int64_t offset = message->offset;
+  if (going_.is_leaving) return;
   switch (held.stage) {
     case Stage::kStarting: return Begin(partition, held, offset, std::move(message));
     case Stage::kLosing: return TellLost(partition, held, static_cast<uint64_t>(offset));
@@ -366,6 +373,7 @@ void KafkaMember::TakeRecord(int partition, Held& held, KafkaMessage message) {
 }
 
 void KafkaMember::TakeEnd(int partition, Held& held, int64_t offset) {
+  if (going_.is_leaving) return;
   if (held.stage == Stage::kStarting) return Begin(partition, held, offset, nullptr);
   if (held.stage == Stage::kLosing) {
     return TellLost(partition, held, static_cast<uint64_t>(offset));
@@ -456,13 +464,17 @@ void KafkaMember::Move(int partition, Held& held, int64_t offset) {
 void KafkaMember::Restart(int partition, Held& held, int64_t offset) {
   held.next = offset;
   held.fetch_stopped = false;
-  if (std::exchange(held.fetch_paused, false)) {
-    const KafkaPartitions paused = One(partition, RD_KAFKA_OFFSET_INVALID);
-    rd_kafka_resume_partitions(client_.get(), paused.get());
-  }
+  Unpause(partition, held);
   const KafkaPartitions one = One(partition, offset);
   const KafkaError unassigned(rd_kafka_incremental_unassign(client_.get(), one.get()));
   const KafkaError assigned(rd_kafka_incremental_assign(client_.get(), one.get()));
+}
+
+// A pause would outlast the assignment.
+void KafkaMember::Unpause(int partition, Held& held) {
+  if (!std::exchange(held.fetch_paused, false)) return;
+  const KafkaPartitions one = One(partition, RD_KAFKA_OFFSET_INVALID);
+  rd_kafka_resume_partitions(client_.get(), one.get());
 }
 
 // A pause drops the records of the partition that librdkafka has fetched: so a seek to `next` ends it.

@@ -12,6 +12,13 @@
 //   kLosing     the place is not in the log; librdkafka looks for the first record that is
 //   kOver       that was told, or commits are fenced: no more records come
 //
+// A member that the group has put out comes back with another member id. librdkafka tells of that by
+// revoking its partitions as lost, but not if it was put out in the middle of a rebalance (its pull
+// request 5604): then it joins again as the owner of partitions that others may have had meanwhile,
+// and keeps them without a word. So whenever partitions are assigned, be it none, the member id is
+// looked at: those that were taken under another one are fenced, and taken over anew. No commit is
+// sent under another one.
+//
 // A seek drops the records and ends that librdkafka has fetched before. So an end of partition that
 // comes after a seek was seen by a broker after that seek.
 //
@@ -49,8 +56,8 @@ class KafkaMember {
   void Pause(int partition, bool paused);
   void AskEnd(int partition);
   void Commit(const LogCommit& commit) { to_commit_.push_back(commit); }
-  void Leave();
-  bool left() const;
+  void Leave() { going_.is_leaving = true; }
+  bool left() const { return going_.is_left; }
 
  private:
   enum class Stage : uint8_t { kStarting, kIdle, kReading, kLosing, kOver };
@@ -59,7 +66,8 @@ class KafkaMember {
     Stage stage = Stage::kStarting;
     std::optional<LogCommit> committed;
     int64_t next = RD_KAFKA_OFFSET_BEGINNING;  // or an offset: where the fetcher stands
-    bool is_told = false;  // to the listener, which has not heard that it is revoked or fenced
+    bool is_told = false;    // to the listener, which has not heard that it is revoked or fenced
+    bool is_fenced = false;  // to be taken over anew, if it is not revoked
     bool is_being_told = false;
     bool is_paused = false;      // by the listener
     bool fetch_paused = false;   // in librdkafka
@@ -69,9 +77,21 @@ class KafkaMember {
     std::optional<int64_t> end;         // at or behind the one that was asked for
     std::vector<KafkaMessage> records;  // to be handed over
   };
+  struct Going {
+    bool is_leaving = false;       // no partition is taken over any more
+    bool is_unsubscribed = false;  // so the group has no more for this member, in a while
+    bool is_left = false;
+    bool is_stranded = false;  // librdkafka takes no answer to an assignment any more
+    KafkaQueue closing;        // what librdkafka says while it closes: nothing that matters
+  };
 
   explicit KafkaMember(const KafkaOptions& options)
-      : topic_(options.topic), group_(options.group), id_header_(options.id_header) {}
+      : topic_(options.topic),
+        group_(options.group),
+        id_header_(options.id_header),
+        is_static_(!options.instance_id.empty()) {}
+
+  rd_kafka_resp_err_t Subscribe();
 
   // --- Answers of the group's coordinator
   void TakeAnswers();
@@ -84,9 +104,21 @@ class KafkaMember {
 
   // --- The group
   void OnRebalance(rd_kafka_resp_err_t what, rd_kafka_topic_partition_list_t* partitions);
+  void TakeAnew();
+  void Fence(Held& held);
   void Revoke(int partition);
   void RevokeAll();
   void OnError(rd_kafka_resp_err_t error, const char* reason);
+
+  // --- The end, in kafka_leave.cc
+  void GoOnLeaving();
+  void AssignUnread(const rd_kafka_topic_partition_list_t* partitions);
+  void AssignStartingUnread();
+  bool HasHalfJoined() const;
+  bool HasFailed() const;
+  std::string MemberId() const;
+  void DropMessages();
+  bool ComesToRest();
 
   // --- Records
   bool TakeMessages();
@@ -102,6 +134,7 @@ class KafkaMember {
   // --- The fetcher of a partition
   void Move(int partition, Held& held, int64_t offset);
   void Restart(int partition, Held& held, int64_t offset);
+  void Unpause(int partition, Held& held);
   void SettlePause(int partition, Held& held);
   void SeekEnds();
 
@@ -112,17 +145,20 @@ class KafkaMember {
   const std::string topic_;
   const std::string group_;
   const std::string id_header_;
+  const bool is_static_;
   KafkaClient client_;  // outlives what follows
   KafkaQueue answers_;
-  KafkaQueue farewell_;              // while leaving: what the group says then
+  int commits_sent_ = 0;             // and not answered
   LogListener* listener_ = nullptr;  // during Poll()
   std::map<int, Held> held_;
-  bool was_assigned_ = false;
   std::vector<int> starting_;  // assigned, and what was committed is not known yet
   KafkaQueue question_;        // where the answer will be; null: nothing is asked
   std::vector<LogCommit> to_commit_;
   absl::Status trouble_;  // of this call of Poll()
   std::vector<LogRecord> records_;
+  std::string member_id_;      // under which partitions were taken
+  bool was_assigned_ = false;  // partitions, be it none
+  Going going_;
 };
 
 }  // namespace pleat::inline v0_1

@@ -1,45 +1,30 @@
 #include "engine/kafka/kafka_metadata.h"
 
-#include <cstddef>
 #include <optional>
 
+#include <absl/strings/escaping.h>
+#include <absl/strings/string_view.h>
 #include <pleat/store_log.h>
 #include <pleat/stored.h>
 
 namespace pleat::inline v0_1 {
 namespace {
 
-constexpr std::string_view kDigits =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-// Six bits a digit, the highest first; the last digit is filled with zeros.
+// Without the padding, which says nothing that the length does not say.
 std::string Base64(std::string_view bytes) {
   std::string text;
-  text.reserve((bytes.size() * 8 + 5) / 6);
-  uint32_t held = 0;
-  int bits = 0;
-  for (const char each : bytes) {
-    held = held << 8 | static_cast<unsigned char>(each);
-    for (bits += 8; bits >= 6;) text += kDigits[held >> (bits -= 6) & 63];
-  }
-  if (bits > 0) text += kDigits[held << (6 - bits) & 63];
+  absl::Base64Escape(absl::string_view(bytes.data(), bytes.size()), &text);
+  text.erase(text.find_last_not_of('=') + 1);
   return text;
 }
 
+// Only what Base64() writes: abseil reads more forms of the same bytes, which are damage here.
 std::optional<std::string> BytesOfBase64(std::string_view text) {
   std::string bytes;
-  bytes.reserve(text.size() * 6 / 8);
-  uint32_t held = 0;
-  int bits = 0;
-  for (const char each : text) {
-    const size_t digit = kDigits.find(each);
-    if (digit == kDigits.npos) return std::nullopt;
-    held = held << 6 | static_cast<uint32_t>(digit);
-    bits += 6;
-    if (bits >= 8) bytes += static_cast<char>(held >> (bits -= 8) & 255);
+  if (!absl::Base64Unescape(absl::string_view(text.data(), text.size()), &bytes)) {
+    return std::nullopt;
   }
-  // What is left are zeros, and fewer than a digit.
-  if (bits >= 6 || (held & ((1u << bits) - 1)) != 0) return std::nullopt;
+  if (Base64(bytes) != text) return std::nullopt;
   return bytes;
 }
 

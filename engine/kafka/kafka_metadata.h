@@ -3,8 +3,9 @@
 //
 //   PL1 BASE64(offset, offset - needed, the lane's metadata)
 //
-// The numbers are those of FieldWriter. 750 bytes of a lane come to less than 1,024 characters, which
-// is as much as any broker takes.
+// Base64 is that of RFC 4648, section 4, without padding. The numbers are those of FieldWriter. 750
+// bytes of a lane come to less than 1,024 characters, which is as much as any broker takes, while
+// offsets are below 2^48.
 #pragma once
 
 #include <cstdint>

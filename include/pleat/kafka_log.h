@@ -64,7 +64,9 @@ class PLEAT_EXPORT KafkaLog final : public PartitionedLog {
   // Errors: kInvalidArgument: a property that librdkafka does not know, has otherwise, or that is
   // set here; kInternal: librdkafka cannot start; and those of Storage.
   static absl::StatusOr<std::unique_ptr<KafkaLog>> Open(const KafkaOptions& options);
-  // Does not leave the group: others have the partitions when session.timeout.ms is over.
+  // Does not leave the group: others have the partitions when session.timeout.ms is over. In the
+  // middle of joining, or of a commit, it waits until the group has answered: 10 seconds at most,
+  // then the client stays behind with its threads, and does nothing any more.
   ~KafkaLog() override;
 
   // To be called at least every max.poll.interval.ms, 5 minutes, or the member is put out. Commits
@@ -77,7 +79,8 @@ class PLEAT_EXPORT KafkaLog final : public PartitionedLog {
   void Read(int partition, uint64_t offset) override;
   void Pause(int partition, bool paused) override;
   void AskEnd(int partition) override;
-  // kFenced: the group has put this member out. It joins again by itself, as another one.
+  // kFenced: the group has put this member out. It joins again by itself, as another one, and what
+  // it has then is told by OnAssigned().
   void Commit(const LogCommit& commit) override;
   LaneSnapshots& snapshots() override;
 

@@ -166,6 +166,18 @@ TEST_F(LaneRunTest, MakesTheLinesThatFoldMakesOfEachPartition) {
   EXPECT_EQ(ByLane(run.out), OfPlainCommand(store_, kFold, "fold"));
 }
 
+#ifndef PLEAT_CLI_KAFKA
+TEST_F(LaneRunTest, SaysHowToBuildAProgramThatKnowsBrokers) {
+  for (const char* option : {"--brokers kafka-1:9092", "--topic t", "-X sasl.password=hush"}) {
+    const Finished run = RunToEnd(Pleat(std::string("run ") + option + " " + kFold));
+    EXPECT_EQ(run.code, 2);
+    EXPECT_THAT(run.err, HasSubstr("this program knows no brokers: build pleat with "
+                                   "-DPLEAT_WITH_KAFKA=ON"));
+    EXPECT_THAT(run.err, Not(HasSubstr("hush")));
+  }
+}
+#endif
+
 TEST_F(LaneRunTest, GoesOnWhereTheRunBeforeEnded) {
   Append(LinesFrom(0, 1'000));
   EXPECT_EQ(Run("--output " + out_).code, 0);

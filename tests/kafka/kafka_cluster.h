@@ -2,6 +2,7 @@
 // names. Topics and groups have names of their own, so that a broker can be used again.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -69,6 +70,18 @@ class KafkaCluster {
     return topic;
   }
 
+  // So that there are `partitions`. REQUIRES: not the mock.
+  void AddPartitions(const std::string& topic, size_t partitions) {
+    char reason[256] = "";
+    rd_kafka_NewPartitions_t* wanted =
+        rd_kafka_NewPartitions_new(topic.c_str(), partitions, reason, sizeof reason);
+    const KafkaQueue answers(rd_kafka_queue_new(producer_.get()));
+    rd_kafka_CreatePartitions(producer_.get(), &wanted, 1, nullptr, answers.get());
+    const KafkaEvent answer(rd_kafka_queue_poll(answers.get(), kPatienceMs));
+    EXPECT_EQ(rd_kafka_event_error(answer.get()), 0) << rd_kafka_event_error_string(answer.get());
+    rd_kafka_NewPartitions_destroy(wanted);
+  }
+
   // Kept when Flush() has returned. `stamp` is cut to milliseconds.
   void Append(const std::string& topic, int partition, const StoreRecord& record,
               EngineTime stamp) {
@@ -79,13 +92,23 @@ class KafkaCluster {
       rd_kafka_header_add(headers, "id", 2, record.id.data(),
                           static_cast<ssize_t>(record.id.size()));
     }
-    const rd_kafka_resp_err_t error = rd_kafka_producev(
-        producer_.get(), RD_KAFKA_V_TOPIC(topic.c_str()), RD_KAFKA_V_PARTITION(partition),
-        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-        RD_KAFKA_V_KEY(const_cast<char*>(record.key.data()), record.key.size()),
-        RD_KAFKA_V_VALUE(const_cast<char*>(record.payload.data()), record.payload.size()),
-        RD_KAFKA_V_TIMESTAMP(ms), RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_END);
-    ASSERT_EQ(error, 0) << rd_kafka_err2str(error);
+    std::array<rd_kafka_vu_t, 7> parts{};
+    parts[0].vtype = RD_KAFKA_VTYPE_TOPIC;
+    parts[0].u.cstr = topic.c_str();
+    parts[1].vtype = RD_KAFKA_VTYPE_PARTITION;
+    parts[1].u.i32 = partition;
+    parts[2].vtype = RD_KAFKA_VTYPE_MSGFLAGS;
+    parts[2].u.i = RD_KAFKA_MSG_F_COPY;
+    parts[3].vtype = RD_KAFKA_VTYPE_KEY;
+    parts[3].u.mem = {const_cast<char*>(record.key.data()), record.key.size()};
+    parts[4].vtype = RD_KAFKA_VTYPE_VALUE;
+    parts[4].u.mem = {const_cast<char*>(record.payload.data()), record.payload.size()};
+    parts[5].vtype = RD_KAFKA_VTYPE_TIMESTAMP;
+    parts[5].u.i64 = ms;
+    parts[6].vtype = RD_KAFKA_VTYPE_HEADERS;
+    parts[6].u.headers = headers;
+    const KafkaError error(rd_kafka_produceva(producer_.get(), parts.data(), parts.size()));
+    ASSERT_EQ(error, nullptr) << rd_kafka_error_string(error.get());
   }
   void Flush() { ASSERT_EQ(rd_kafka_flush(producer_.get(), kPatienceMs), 0); }
 

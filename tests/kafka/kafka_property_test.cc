@@ -181,7 +181,7 @@ class Episode {
   KafkaOptions options_;
   ProcessorOptions processor_options_;
   ScriptedLog scripted_{kPartitions};
-  PlainLanes plain_;
+  PlainLanes plain_{Axis::kArrival};
   EngineTime clock_ = kT0;
   std::array<std::unique_ptr<Process>, kMembers> members_;
   std::array<bool, kMembers> leaving_ = {};

@@ -11,9 +11,7 @@
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
-#include <pleat/event_store_reader.h>
 #include <pleat/processor.h>
-#include <pleat/store_log.h>
 
 #include "tools/pleat/clock.h"
 #include "tools/pleat/console.h"
@@ -22,6 +20,7 @@
 #include "tools/pleat/quantity_text.h"
 #include "tools/pleat/run/line_handler.h"
 #include "tools/pleat/run/message_output.h"
+#include "tools/pleat/run/run_log.h"
 #include "tools/pleat/summary_text.h"
 #include "tools/pleat/text_digest.h"
 
@@ -86,6 +85,7 @@ class LaneRun {
 
  private:
   absl::Status Work();
+  void Leave();
   absl::StatusOr<bool> Deliver();
   bool IsIdle() const;
   void SayParked();
@@ -94,7 +94,7 @@ class LaneRun {
   const RunOptions& options_;
   const MonotoneClock clock_;
   RunCounts counts_;
-  std::unique_ptr<StoreLog> log_;
+  RunLog log_;
   std::unique_ptr<MessageOutput> output_;
   std::unique_ptr<Processor> processor_;
   std::set<int> parked_;  // that were told
@@ -102,7 +102,7 @@ class LaneRun {
 };
 
 absl::Status LaneRun::Open() {
-  absl::StatusOr<std::unique_ptr<StoreLog>> log = StoreLog::Open(options_.store, options_.consumer);
+  absl::StatusOr<RunLog> log = OpenRunLog(options_);
   if (!log.ok()) return log.status();
   log_ = *std::move(log);
   absl::StatusOr<std::unique_ptr<MessageOutput>> output = OpenOutput(options_);
@@ -115,7 +115,7 @@ absl::Status LaneRun::Open() {
     return *std::move(handler);
   };
   processor_ =
-      std::make_unique<Processor>(*log_, make_handler, OptionsFor(options_, log_->partitions()));
+      std::make_unique<Processor>(*log_.log, make_handler, OptionsFor(options_, log_.partitions));
   return absl::OkStatus();
 }
 
@@ -179,6 +179,17 @@ absl::Status LaneRun::Work() {
   return absl::OkStatus();
 }
 
+// Nothing is lost if the others do not hear of it in time.
+void LaneRun::Leave() {
+  constexpr int kRounds = 250;
+  if (!log_.leave) return;
+  log_.leave();
+  for (int rounds = kRounds; rounds > 0 && !log_.left(); --rounds) {
+    processor_->Run(clock_.Now()).status().IgnoreError();
+    poll(nullptr, 0, kLookAgainMs);
+  }
+}
+
 std::string LaneRun::Summary() const {
   const std::string invalid =
       counts_.invalid == 0 ? std::string() : ", the first one: " + Printable(counts_.first_invalid);
@@ -194,6 +205,7 @@ std::string LaneRun::Summary() const {
 
 int LaneRun::Run() {
   const absl::Status status = Work();
+  if (status.ok()) Leave();
   const bool reader_gone = absl::IsAborted(status);
   if (!status.ok() && !reader_gone) Say(std::string(status.message()));
   if (!options_.quiet_summary && !reader_gone) WriteLine(Summary());
@@ -223,14 +235,11 @@ int RunLanes(const RunOptions& options) {
 
 int CheckRun(const RunOptions& options) {
   if (absl::Status tried = TryCollections(options); !tried.ok()) return Complain("run", tried);
-  const absl::StatusOr<std::unique_ptr<EventStoreReader>> store =
-      EventStoreReader::Open(options.store);
-  if (!store.ok()) return Complain("run", store.status());
+  const absl::StatusOr<std::string> log = RunLogText(options);
+  if (!log.ok()) return Complain("run", log.status());
   const bool on_event_time = !options.collections.front().event().time.empty();
   const bool is_file = options.output_file != "-" && options.output_store.empty();
-  std::string out = "store       " + Printable(options.store) + ", " +
-                    Counted(static_cast<uint64_t>((*store)->partitions()), "partition") + "\n";
-  out += "consumer    " + Printable(options.consumer) + "\n";
+  std::string out = *log;
   out += "collections";
   for (const RunCollection& each : options.collections) out += " " + Printable(each.name);
   out += on_event_time ? "\ntime        that of the events; in silence that of the log, " +

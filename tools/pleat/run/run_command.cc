@@ -14,6 +14,7 @@
 #include "tools/pleat/fold/fold_command.h"
 #include "tools/pleat/rollup/rollup_command.h"
 #include "tools/pleat/run/lane_run.h"
+#include "tools/pleat/run/run_log.h"
 
 namespace pleat::cli {
 namespace {
@@ -23,6 +24,8 @@ constexpr std::string_view kRunExamples =
 
 Usage: pleat run --store DIR --consumer NAME [OPTIONS] fold|rollup [ITS OPTIONS]
        pleat run --store DIR --consumer NAME [OPTIONS] --fold FILE --rollup FILE
+       pleat run --brokers HOST:PORT --topic NAME --group NAME --snapshots DIR
+           [OPTIONS] fold|rollup [ITS OPTIONS]
 
 Examples:
   A line for each burst of orders, into a file, for ever; after a kill the same
@@ -46,6 +49,12 @@ Examples:
     pleat run --store /var/lib/orders --consumer bursts --at-end keep \
         --output bursts.ndjson fold --key user --quiet 5m
 
+  Of a topic, as one of the processes of a group that share its partitions:
+    pleat run --brokers kafka-1:9092 --topic orders --group bursts \
+        --snapshots /mnt/bursts -X security.protocol=SASL_SSL \
+        -X sasl.password=@/run/secrets/kafka --output bursts.ndjson \
+        fold --key user --quiet 5m
+
   What would be guaranteed, before anything is run:
     pleat run --store /var/lib/orders --consumer bursts --check \
         fold --key user --quiet 5m
@@ -62,6 +71,10 @@ Consumer: pleat keeps in the store how far it has read, and snapshots. Another
   NAME begins at the first record, and disturbs nobody. One process at a time
   has a consumer. After a kill it reads up to --replay-limit records again.
   pleat lanes shows how far it is, also while it runs.
+Topic: --brokers and what follows are there if pleat was built with Kafka. The
+  group deals out the partitions, and its brokers keep how far they are read.
+  Each process has an output of its own: when a partition moves, lines that the
+  one before has not confirmed are in both, with the ids that they had.
 Output: a line as of fold or rollup that begins with the id of its message:
     {"_id":"bursts/3/9f86d081884c7d65/fold/17","user":"ann","orders":4,...}
   A FILE gets each line once, also after a kill. A pipe, and another store, get
@@ -139,9 +152,11 @@ absl::Status ReadDocuments(const GivenFlags& given, RunOptions& options) {
 }
 
 absl::Status CheckUsage(const RunOptions& options) {
-  if (options.store.empty())
+  if (absl::Status checked = CheckBrokers(options); !checked.ok()) return checked;
+  const bool has_topic = !options.brokers.empty();
+  if (options.store.empty() && !has_topic)
     return WrongFlag("store", "is required: the directory of an event store");
-  if (options.consumer.empty()) {
+  if (options.consumer.empty() && !has_topic) {
     return WrongFlag("consumer", "is required: the name under which this run goes on");
   }
   if (options.collections.empty()) {
@@ -186,6 +201,36 @@ int FindCommand(const std::vector<Flag>& flags, int argc, const char* const* arg
 
 bool AsksForHelp(std::string_view argument) { return argument == "--help" || argument == "-h"; }
 
+// I/N: the I-th of N.
+FlagValue WorkerOf(RunWorker& worker) {
+  const auto set = [&worker](std::string_view name, std::string_view text) {
+    const size_t slash = text.find('/');
+    if (slash == text.npos) return WrongFlag(name, "is written I/N: the I-th of N processes");
+    RunWorker read;
+    absl::Status status =
+        Number(read.count, 1, 100'000).set(name, std::string(text.substr(slash + 1)));
+    if (status.ok()) {
+      status = Number(read.number, 1, read.count).set(name, std::string(text.substr(0, slash)));
+    }
+    if (status.ok()) worker = read;
+    return status;
+  };
+  const auto text = [&worker] {
+    return worker.number == 0 ? std::string()
+                              : std::to_string(worker.number) + "/" + std::to_string(worker.count);
+  };
+  return {set, text};
+}
+
+// A list of texts, which may be secrets: none is told.
+FlagValue Secrets(std::vector<std::string>& list) {
+  const auto add = [&list](std::string_view, std::string_view text) {
+    list.emplace_back(text);
+    return absl::OkStatus();
+  };
+  return {add, [] { return std::string(); }, [&list] { list.clear(); }};
+}
+
 // A list of files that are read later.
 FlagValue Documents() {
   return {[](std::string_view, std::string_view) { return absl::OkStatus(); },
@@ -197,9 +242,23 @@ FlagValue Documents() {
 std::vector<Flag> RunFlags(RunOptions& o) {
   return {
       Heading("Which records"),
-      {"store", "DIR", "the event store (required)", Text(o.store)},
-      {"consumer", "NAME", "under which the store keeps how far this run is (required)",
+      {"store", "DIR", "the event store (required, or --brokers)", Text(o.store)},
+      {"consumer", "NAME", "under which the store keeps how far this run is (required with it)",
        Text(o.consumer)},
+      {"brokers", "HOST:PORT[,...]", "or the brokers that have a topic", Text(o.brokers)},
+      {"topic", "NAME", "the topic (required with --brokers)", Text(o.topic)},
+      {"group", "NAME", "the group whose processes share its partitions (required with it)",
+       Text(o.group)},
+      {"snapshots", "DIR",
+       "a directory of this group alone that all its processes see (required with it)",
+       Text(o.snapshots)},
+      {"worker", "I/N",
+       "the I-th of N processes: it has its partitions back when it starts again in time",
+       WorkerOf(o.worker)},
+      {"property", "NAME=VALUE",
+       "a setting of librdkafka; of NAME=@FILE the value is the first line of the file. May\n"
+       "be repeated",
+       Secrets(o.properties), 'X'},
       Heading("What is made of them"),
       {"fold", "FILE",
        "a document of pleat fold --print-spec; may be repeated. Its lines have the file's\n"
@@ -265,6 +324,7 @@ int RunMain(int argc, const char* const* argv) {
     options.collections.push_back(*std::move(read));
   }
   if (absl::Status usage = CheckUsage(options); !usage.ok()) return Complain("run", usage);
+  if (!options.brokers.empty()) options.consumer = options.group;
   return options.check ? CheckRun(options) : RunLanes(options);
 }
 

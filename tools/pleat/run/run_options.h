@@ -24,9 +24,23 @@ struct RunCollection {
 
 enum class RunEnd : uint8_t { kFollow, kKeep, kFlush };
 
+// One of several processes, which keeps its place in the group when it starts again.
+struct RunWorker {
+  int number = 0;  // from 1; 0: none
+  int count = 0;
+};
+
 struct RunOptions {
   std::string store;     // a directory
-  std::string consumer;  // its name
+  std::string consumer;  // its name; of a topic the group's
+
+  std::string brokers;  // in place of a store
+  std::string topic;
+  std::string group;
+  std::string snapshots;  // a directory
+  RunWorker worker;
+  std::vector<std::string> properties;  // NAME=VALUE or NAME=@FILE
+
   std::vector<RunCollection> collections;
 
   std::string output_file = "-";

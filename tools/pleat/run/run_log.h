@@ -1,0 +1,31 @@
+// Where the records of `pleat run` come from: an event store, or a topic of a broker.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <pleat/untyped/partitioned_log.h>
+
+#include "tools/pleat/run/run_options.h"
+
+namespace pleat::cli {
+
+struct RunLog {
+  std::unique_ptr<PartitionedLog> log;
+  int partitions = 1;           // that this run may have, as far as can be told
+  std::function<void()> leave;  // so that others have the partitions at once; null: nobody waits
+  std::function<bool()> left;   // after enough calls of Poll()
+};
+
+absl::StatusOr<RunLog> OpenRunLog(const RunOptions& options);
+
+// What --check says of the records.
+absl::StatusOr<std::string> RunLogText(const RunOptions& options);
+
+// Whether the options about brokers go together, and whether this program knows brokers.
+absl::Status CheckBrokers(const RunOptions& options);
+
+}  // namespace pleat::cli
