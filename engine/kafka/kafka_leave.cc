@@ -69,7 +69,7 @@ void KafkaMember::GoOnLeaving() {
   AssignStartingUnread();
   if (is_static_) {
     RevokeAll();
-    going_.is_left = commits_sent_ == 0;
+    going_.is_left = commits_.sent.empty();
     return;
   }
   // Half a join comes to its end only while there is a subscription.
@@ -101,11 +101,11 @@ void KafkaMember::DropMessages() {
 bool KafkaMember::ComesToRest() {
   if (going_.closing != nullptr) return true;
   for (int left = kPatienceMs / kRoundMs; left > 0; --left) {
-    if (!HasHalfJoined() && commits_sent_ == 0) break;
+    if (!HasHalfJoined() && commits_.sent.empty()) break;
     const KafkaMessage ignored(rd_kafka_consumer_poll(client_.get(), kRoundMs));
     TakeAnswers();
   }
-  if (HasHalfJoined() || commits_sent_ > 0) return false;
+  if (HasHalfJoined() || !commits_.sent.empty()) return false;
   DropMessages();
   // From here on no assignment waits for an answer but one that has come just before.
   rd_kafka_test_fatal_error(client_.get(), RD_KAFKA_RESP_ERR__FATAL, "the log is closed");

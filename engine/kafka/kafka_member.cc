@@ -196,10 +196,11 @@ void KafkaMember::SendCommits() {
   const std::vector<LogCommit> commits = std::exchange(to_commit_, {});
   const KafkaPartitions partitions(
       rd_kafka_topic_partition_list_new(static_cast<int>(commits.size())));
+  const uint64_t number = ++commits_.last;
   for (const LogCommit& each : commits) {
     Held* const held = Find(each.partition);
     if (held == nullptr || !held->is_told) continue;
-    held->is_committing = true;
+    held->commit = number;
     rd_kafka_topic_partition_t& added =
         *rd_kafka_topic_partition_list_add(partitions.get(), topic_.c_str(), each.partition);
     added.offset = static_cast<int64_t>(each.offset);
@@ -209,32 +210,33 @@ void KafkaMember::SendCommits() {
   rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID;
   const bool is_member = !member_id_.empty() && MemberId() == member_id_;
   if (is_member && rd_kafka_assignment_lost(client_.get()) == 0) {
-    error =
-        rd_kafka_commit_queue(client_.get(), partitions.get(), answers_.get(), nullptr, nullptr);
+    commits_.sent.push_back(number);
+    error = rd_kafka_commit_queue(client_.get(), partitions.get(), answers_.get(), nullptr,
+                                  &commits_.sent.back());
   }
-  if (error == 0) {
-    ++commits_sent_;
-    return;
-  }
-  for (const LogCommit& each : commits) AnswerCommit(each.partition, error);
+  if (error == 0) return;
+  commits_.sent.remove(number);
+  for (const LogCommit& each : commits) AnswerCommit(each.partition, number, error);
 }
 
 void KafkaMember::AnswerCommits(rd_kafka_event_t* event) {
-  --commits_sent_;
+  const uint64_t number = *static_cast<const uint64_t*>(rd_kafka_event_opaque(event));
+  commits_.sent.remove(number);
   const rd_kafka_resp_err_t error = rd_kafka_event_error(event);
   const rd_kafka_topic_partition_list_t* const partitions =
       rd_kafka_event_topic_partition_list(event);
   for (int i = 0; partitions != nullptr && i < partitions->cnt; ++i) {
     const rd_kafka_topic_partition_t& each = partitions->elems[i];
-    AnswerCommit(each.partition, each.err != 0 ? each.err : error);
+    AnswerCommit(each.partition, number, each.err != 0 ? each.err : error);
   }
 }
 
 // An older generation alone does not say that the partition is another one's: the group may have
 // formed anew with this member in it. Unless librdkafka has given up all partitions because of that.
-void KafkaMember::AnswerCommit(int partition, rd_kafka_resp_err_t error) {
+void KafkaMember::AnswerCommit(int partition, uint64_t number, rd_kafka_resp_err_t error) {
   Held* const held = Find(partition);
-  if (held == nullptr || !std::exchange(held->is_committing, false)) return;
+  if (held == nullptr || held->commit != number) return;
+  held->commit = 0;
   const bool is_lost = rd_kafka_assignment_lost(client_.get()) != 0;
   const bool is_fenced = error == RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID ||
                          error == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID ||
@@ -294,7 +296,7 @@ void KafkaMember::Fence(Held& held) {
   held.stage = Stage::kOver;
   held.is_told = false;
   held.is_fenced = true;
-  held.is_committing = false;
+  held.commit = 0;
   held.records.clear();
 }
 

@@ -28,6 +28,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -72,10 +73,15 @@ class KafkaMember {
     bool is_paused = false;      // by the listener
     bool fetch_paused = false;   // in librdkafka
     bool fetch_stopped = false;  // as the place was out of range
-    bool is_committing = false;
+    uint64_t commit = 0;         // that is under way; 0: none
     Question question = Question::kNone;
     std::optional<int64_t> end;         // at or behind the one that was asked for
     std::vector<KafkaMessage> records;  // to be handed over
+  };
+  // An answer that comes late, after the partition was taken over anew, is of an earlier commit.
+  struct Commits {
+    uint64_t last = 0;         // the number of the last one that was sent
+    std::list<uint64_t> sent;  // and not answered: librdkafka has pointers to these
   };
   struct Going {
     bool is_leaving = false;       // no partition is taken over any more
@@ -100,7 +106,7 @@ class KafkaMember {
   void StartFetching(std::map<int, std::optional<LogCommit>> committed);
   void SendCommits();
   void AnswerCommits(rd_kafka_event_t* event);
-  void AnswerCommit(int partition, rd_kafka_resp_err_t error);
+  void AnswerCommit(int partition, uint64_t number, rd_kafka_resp_err_t error);
 
   // --- The group
   void OnRebalance(rd_kafka_resp_err_t what, rd_kafka_topic_partition_list_t* partitions);
@@ -148,7 +154,7 @@ class KafkaMember {
   const bool is_static_;
   KafkaClient client_;  // outlives what follows
   KafkaQueue answers_;
-  int commits_sent_ = 0;             // and not answered
+  Commits commits_;
   LogListener* listener_ = nullptr;  // during Poll()
   std::map<int, Held> held_;
   std::vector<int> starting_;  // assigned, and what was committed is not known yet
