@@ -13,7 +13,7 @@ namespace pleat::inline v0_1 {
 namespace {
 
 constexpr uint64_t kHeldBookMark = 0x6b6f6f42646c6548;  // "HeldBook": no snapshot begins so
-constexpr uint64_t kHeldBookFormat = 1;
+constexpr uint64_t kHeldBookFormat = 2;
 
 void PutOffsets(FieldWriter& out, const absl::btree_set<uint64_t>& offsets) {
   out.PutNumber(offsets.size());
@@ -217,9 +217,9 @@ bool HeldKeys::ReadBook(std::string_view bytes, uint64_t life, uint64_t number) 
   const std::optional<std::string_view> fields = CheckedFields(bytes);
   if (!fields) return false;
   FieldReader in(*fields);
-  const bool is_one =
-      in.Word() == kHeldBookMark && in.Number() == kHeldBookFormat && in.Word() == life;
-  if (!in.Expect(is_one)) return false;
+  if (!in.Expect(in.Word() == kHeldBookMark)) return false;
+  const uint64_t format = in.Number();
+  if (!in.Expect(0 < format && format <= kHeldBookFormat && in.Word() == life)) return false;
   decisions_.resize(in.Count());
   for (HeldDecision& each : decisions_) {
     in(each.at.next, each.at.tick, each.record, each.is_dropped);

@@ -39,7 +39,7 @@ void MessageStream::Add(std::string_view key, std::string payload) {
   digest_ = DigestWith(digest_, key, payload);
   const uint64_t number = made_;
   if (WasConfirmed(number)) {
-    if (!entries_.empty()) entries_.push_back({.is_confirmed = true});
+    if (!entries_.empty()) entries_.push_back(nullptr);
     ++made_;
     return;
   }
@@ -50,11 +50,11 @@ void MessageStream::Add(std::string_view key, std::string payload) {
     at(before).behind = number;
     last_of_keys_.erase(last);
   }
-  entries_.push_back(
-      {.key = std::string(key), .payload = std::move(payload), .key_hash = hash, .before = before});
+  entries_.push_back(std::make_unique<Entry>(Entry{
+      .key = std::string(key), .payload = std::move(payload), .key_hash = hash, .before = before}));
   ++made_;
   ++waiting_;
-  bytes_ += BytesIn(entries_.back());
+  bytes_ += BytesIn(*entries_.back());
   last_of_keys_.insert(number);
 }
 
@@ -84,6 +84,7 @@ void MessageStream::SetLease(uint64_t number, EngineTime until) {
   constexpr size_t kFew = 64;
   constexpr auto kLater = [](const LeaseEnd& a, const LeaseEnd& b) { return a.until > b.until; };
   Entry& entry = at(number);
+  if (entry.is_lent && entry.lent_until == until) return;
   if (!std::exchange(entry.is_lent, true)) ++lent_;
   entry.lent_until = until;
   // Leases that ended by a confirmation are at most as many as those that are left.
@@ -108,10 +109,11 @@ void MessageStream::EndLeases(EngineTime now) {
   }
 }
 
-bool MessageStream::CanBeLent(const Entry& entry, LeaseKeys keys) const {
-  if (entry.is_confirmed || entry.is_lent) return false;
-  return entry.before == kNone ||
-         (keys == LeaseKeys::kTogether && at(entry.before).lent_by == lend_calls_);
+bool MessageStream::CanBeLent(uint64_t number, LeaseKeys keys) const {
+  const Entry* const entry = Find(number);
+  if (entry == nullptr || entry->is_lent) return false;
+  return entry->before == kNone ||
+         (keys == LeaseKeys::kTogether && at(entry->before).lent_by == lend_calls_);
 }
 
 size_t MessageStream::Lend(size_t max, EngineTime now, EngineTime until, LeaseKeys keys,
@@ -140,7 +142,7 @@ size_t MessageStream::Lend(size_t max, EngineTime now, EngineTime until, LeaseKe
   }
   looked_at_ = std::max(looked_at_, confirmed());
   for (; lent < max && looked_at_ < std::min(decided_, made_); ++looked_at_) {
-    if (CanBeLent(at(looked_at_), keys)) lend(looked_at_);
+    if (CanBeLent(looked_at_, keys)) lend(looked_at_);
   }
   return lent;
 }
@@ -197,12 +199,12 @@ bool MessageStream::Confirm(uint64_t number) {
   bytes_ -= BytesIn(entry);
   --waiting_;
   if (number != confirmed()) {
-    entry = {.is_confirmed = true};
+    entries_[number - confirmed()].reset();
     AddConfirmed(number);
     return true;
   }
   do entries_.pop_front();
-  while (!entries_.empty() && entries_.front().is_confirmed);
+  while (!entries_.empty() && entries_.front() == nullptr);
   while (!confirmed_above_.empty() && confirmed_above_.begin()->first < confirmed()) {
     confirmed_above_.erase(confirmed_above_.begin());
   }

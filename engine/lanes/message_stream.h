@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,7 +41,6 @@ class MessageStream {
     uint64_t lent_by = 0;  // the last call of Lend()
     EngineTime lent_until = kBeginningOfTime;
     bool is_lent = false;
-    bool is_confirmed = false;  // it is here for its place only
   };
 
   explicit MessageStream(std::string_view name)
@@ -114,16 +114,16 @@ class MessageStream {
   static uint64_t BytesIn(const Entry& entry) {
     return sizeof(Entry) + entry.key.size() + entry.payload.size();
   }
-  Entry& at(uint64_t number) { return entries_[number - confirmed()]; }
-  const Entry& at(uint64_t number) const { return entries_[number - confirmed()]; }
+  Entry& at(uint64_t number) { return *entries_[number - confirmed()]; }
+  const Entry& at(uint64_t number) const { return *entries_[number - confirmed()]; }
   // Null: it is confirmed, or was not made.
   const Entry* Find(uint64_t number) const {
-    const bool is_here = number >= confirmed() && number < made_ && !at(number).is_confirmed;
-    return is_here ? &at(number) : nullptr;
+    const bool is_here = number >= confirmed() && number < made_;
+    return is_here ? entries_[number - confirmed()].get() : nullptr;
   }
   bool WasConfirmed(uint64_t number) const;
   void AddConfirmed(uint64_t number);
-  bool CanBeLent(const Entry& entry, LeaseKeys keys) const;
+  bool CanBeLent(uint64_t number, LeaseKeys keys) const;
   bool MakeReady(uint64_t number);
   void LeaveLine(uint64_t number, const Entry& entry);
   void SetLease(uint64_t number, EngineTime until);
@@ -135,8 +135,8 @@ class MessageStream {
   uint64_t made_ = 0;
   uint64_t digest_ = 0;
   uint64_t decided_ = 0;
-  // The last ones that were made, from the first that is not confirmed on.
-  std::deque<Entry> entries_;
+  // The last ones that were made, from the first that is not confirmed on; null are confirmed.
+  std::deque<std::unique_ptr<Entry>> entries_;
   uint64_t waiting_ = 0;  // of these
   absl::flat_hash_set<uint64_t, KeyHash, KeyEqual> last_of_keys_{0, KeyHash{this}, KeyEqual{this}};
   uint64_t looked_at_ = 0;  // the messages before this number

@@ -56,6 +56,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -102,7 +103,8 @@ struct Message {
 };
 
 // A lane as its handler sees it.
-// Thread safety: to be called inside the handler's constructor and Handle().
+// Thread safety: to be called inside the handler's constructor, and inside its functions that get
+// the lane.
 class PLEAT_EXPORT Lane {
  public:
   Lane(const Lane&) = delete;
@@ -133,7 +135,7 @@ class PLEAT_EXPORT Lane {
   using PopAll = std::function<void(AddMessage)>;
   void Publish(std::string_view name, PopAll pop_all);
 
-  // Makes a message of the stream `emitted`, which every lane has. REQUIRES: inside Handle().
+  // Makes a message of the stream `emitted`, which every lane has. REQUIRES: not in the constructor.
   void Emit(std::string_view key, std::string_view payload);
 
  private:
@@ -193,16 +195,22 @@ class Handler {
   virtual Handled Handle(const LogRecord& record, Lane& lane) = 0;
 
   // For a handler that takes records in a row faster than one by one, and refuses none of them.
-  // BatchOf(): how many of the first of these, 0 or 1: Handle() gets the next one.
-  // HandleBatch(): gets so many. On arrival time they have the same `logged`; Lane::now() is that
-  // of the last one.
+  // BatchOf(): how many of these, at most 256, HandleBatch() is to get now. After 0 or 1 the next
+  // record goes to Handle(). `logged` is still as the log has it, and time was not moved yet.
+  // HandleBatch(): the first so many. On arrival time they have the same `logged`; Lane::now() is
+  // that of the last one.
   // REQUIRES: the messages are those that Handle() makes of one record after the other, however the
-  // records are cut into batches: another owner cuts them elsewhere.
+  // records are cut into batches: another owner cuts them elsewhere. The emissions are taken behind
+  // the batch, so max_backlog has room for them, and max_bytes if those that wait count.
   virtual size_t BatchOf(std::span<const LogRecord> /*records*/) const { return 0; }
-  virtual void HandleBatch(std::span<const LogRecord> /*records*/, Lane& /*lane*/) {}
+  virtual void HandleBatch(std::span<const LogRecord> records, Lane& lane) {
+    for (const LogRecord& each : records) {
+      if (!Handle(each, lane).is_done()) std::abort();
+    }
+  }
 
-  // Closes all that is open: CloseAll() of the collections, and TakeWaiting() of an intake. For
-  // Processor::CloseAllAndStop().
+  // Closes all that is open: TakeWaiting() of an intake, and CloseAll() of the collections. For
+  // Processor::CloseAllAndStop(), which closes nothing without it; a next owner may repeat it.
   virtual void CloseAll(Lane& /*lane*/) {}
 
   // For a handler on event time in whose intake (intake.h, json_intake.h) events wait for their
@@ -343,9 +351,10 @@ class PLEAT_EXPORT Processor {
   void Stop();
   bool stopped() const;
 
-  // The same; and before, each lane calls Handler::CloseAll() once, behind the records that it has
-  // taken by then, and the messages of that are delivered as well. A next owner goes on behind it:
-  // later records make groups of their own. For a job that runs to the end of a log.
+  // As Stop(), but first each lane calls Handler::CloseAll() behind the records that it has taken,
+  // and the messages of that are delivered as well. A next owner goes on behind it: later records
+  // make groups of their own. Records of held keys still wait. For a job that runs to the end of a
+  // log. After a crash nothing was closed, or a next owner closes at the same place.
   void CloseAllAndStop();
 
   // Lends up to `max` messages that are decided, for `visibility_timeout`: those of a stream in
@@ -383,7 +392,8 @@ class PLEAT_EXPORT Processor {
   // The message is lent again until it is acked, or buried once more; later messages of its key may
   // have come before. False: it is not buried, or is revived.
   bool Revive(const MessageId& id);
-  // The message is never delivered. False: it is not buried.
+  // The message is not delivered any more; after a crash it may come again, as after Ack(). False:
+  // it is not buried.
   bool Drop(const MessageId& id);
 
  private:

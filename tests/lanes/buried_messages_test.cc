@@ -219,7 +219,7 @@ TEST(BuriedBook, IsReadInBothFormats) {
     return WithChecksum(out);
   };
   EXPECT_EQ(of_format(2), written.Book(5));
-  for (const char format : {1, 2}) {
+  for (const char format : {'\1', '\2'}) {
     BuriedMessages read(options);
     ASSERT_TRUE(read.ReadBook(of_format(format), /*life=*/5, /*number=*/3));
     EXPECT_EQ(read.all().at({7, 1}).payload, "hello");
