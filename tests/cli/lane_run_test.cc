@@ -2,7 +2,10 @@
 // file has each once, wherever the command is killed.
 //
 //   PLEAT_SEED=17         this draw of kills
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <map>
@@ -280,6 +283,11 @@ TEST_F(LaneRunTest, SaysWhatIsWrongAndWhatIsRight) {
   EXPECT_THAT(said(here + "fold --key k --quiet 1m --output x"), HasSubstr("--output: "));
   EXPECT_THAT(said(here + "fold --key k --quiet 1m x.ndjson"), HasSubstr("takes no FILE"));
   EXPECT_THAT(said(here + "--late x fold --key k --quiet 1m --state d"), HasSubstr("--state: "));
+  EXPECT_THAT(said(here + "fold --key k --quiet 1m --at-end flush"),
+              HasSubstr("--at-end: stands before fold"));
+  EXPECT_THAT(said(here + "fold --key k --quiet 1m -j 2"), HasSubstr("--threads: "));
+  EXPECT_THAT(said(here + "--output-store " + store_ + " fold --key k --quiet 1m"),
+              HasSubstr("is the store that is read"));
   const std::string other = scratch_.Write("other", "{\"a\":1}\n");
   EXPECT_THAT(said(here + "--output " + other + " fold --key k --quiet 1m"),
               HasSubstr("holds lines that no run has written"));
@@ -288,6 +296,27 @@ TEST_F(LaneRunTest, SaysWhatIsWrongAndWhatIsRight) {
   EXPECT_THAT(said(here + "--output " + note + " fold --key k --quiet 1m"),
               HasSubstr("holds lines that no run has written"));
   EXPECT_EQ(Content(note), "buy milk");
+}
+
+TEST_F(LaneRunTest, AFileIsOfOneRunAtATime) {
+  Append(LinesFrom(0, 100));
+  const int other = open(out_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_GE(other, 0);
+  ASSERT_EQ(flock(other, LOCK_EX | LOCK_NB), 0);
+  const Finished refused = Run("--output " + out_);
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("--output: " + out_ + " is written by another run"));
+  close(other);
+  EXPECT_EQ(Run("--output " + out_).code, 0);
+  EXPECT_EQ(ByLane(Content(out_)), OfPlainCommand(store_, kFold, "fold"));
+}
+
+TEST_F(LaneRunTest, ARunOfWhoseRecordsNoneIsUsableSaysSoAndFails) {
+  Append(LinesFrom(0, 100));
+  const Finished run = Run("", "fold --key nobody --quiet 1m --time t --time-unit s");
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.err, HasSubstr("pleat run: a record is invalid, and left out: "));
+  EXPECT_THAT(run.err, HasSubstr("pleat run: no record was usable"));
 }
 
 TEST_F(LaneRunTest, CheckSaysWhatWouldBeGuaranteedAndRunsNothing) {

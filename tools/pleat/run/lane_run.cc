@@ -67,6 +67,9 @@ ProcessorOptions OptionsFor(const RunOptions& options, int partitions) {
   lanes.version = VersionOf(options);
   lanes.engine = EngineOptionsFor(options.collections.front().event());
   lanes.idle = options.idle;
+  // A run that ends with the log does not wait for silence, so that what is open stays open.
+  const bool on_event_time = lanes.engine.axis == Axis::kEvent;
+  if (on_event_time && options.at_end != RunEnd::kFollow) lanes.margin = kForever;
   lanes.commit_every = options.commit_every;
   lanes.replay_limit = static_cast<uint64_t>(options.replay_limit);
   lanes.messages_bytes_max =
@@ -89,6 +92,7 @@ class LaneRun {
   absl::StatusOr<bool> Deliver();
   bool IsIdle() const;
   void SayParked();
+  void SayInvalid();
   std::string Summary() const;
 
   const RunOptions& options_;
@@ -99,6 +103,7 @@ class LaneRun {
   std::unique_ptr<Processor> processor_;
   std::set<int> parked_;  // that were told
   bool error_said_ = false;
+  bool invalid_said_ = false;
 };
 
 absl::Status LaneRun::Open() {
@@ -153,6 +158,13 @@ void LaneRun::SayParked() {
   }
 }
 
+void LaneRun::SayInvalid() {
+  if (counts_.invalid == 0 || !options_.invalid_file.empty()) return;
+  if (std::exchange(invalid_said_, true)) return;
+  Say("a record is invalid, and left out: " + Printable(counts_.first_invalid) +
+      "; further ones are counted");
+}
+
 absl::Status LaneRun::Work() {
   constexpr int kIdleRounds = 3;  // in each of which the log is asked
   for (int idle = 0; !processor_->stopped();) {
@@ -163,6 +175,7 @@ absl::Status LaneRun::Work() {
     const absl::StatusOr<bool> delivered = Deliver();
     if (!delivered.ok()) return delivered.status();
     SayParked();
+    SayInvalid();
     const bool is_busy = more.value_or(false) || *delivered;
     idle = is_busy || !more.ok() || !IsIdle() ? 0 : idle + 1;
     const bool has_all = options_.at_end != RunEnd::kFollow && idle >= kIdleRounds;
@@ -207,10 +220,14 @@ int LaneRun::Run() {
   const absl::Status status = Work();
   if (status.ok()) Leave();
   const bool reader_gone = absl::IsAborted(status);
+  if (reader_gone) Say("the reader of standard output has gone; the next run goes on");
   if (!status.ok() && !reader_gone) Say(std::string(status.message()));
   if (!options_.quiet_summary && !reader_gone) WriteLine(Summary());
-  if (!status.ok() && !reader_gone) return kExitFailed;
-  if (!parked_.empty()) return kExitFailed;
+  if (!status.ok() || !parked_.empty()) return kExitFailed;
+  if (counts_.records > 0 && counts_.invalid >= counts_.records * options_.collections.size()) {
+    Say("no record was usable");
+    return kExitFailed;
+  }
   if (Interrupted()) return kExitSignal + StopSignal();
   return counts_.over_limit > 0 ? kExitFailed : kExitDone;
 }

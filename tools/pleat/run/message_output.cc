@@ -1,10 +1,13 @@
 #include "tools/pleat/run/message_output.h"
 
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,6 +27,7 @@ constexpr std::string_view kIdMember = "{\"_id\":\"";
 
 // What an earlier run has left in a file.
 struct LinesBefore {
+  uint64_t size = 0;   // of the file
   uint64_t bytes = 0;  // of whole lines
   absl::flat_hash_set<std::string> ids;
 };
@@ -42,7 +46,7 @@ absl::StatusOr<LinesBefore> ReadLinesBefore(const NamedFile& file) {
     return before;
   }
   // Twice as much as messages may have: lines have ids, and the largest line.
-  const auto size = static_cast<uint64_t>(info.st_size);
+  const uint64_t size = before.size = static_cast<uint64_t>(info.st_size);
   const uint64_t begin = size - std::min(size, 2 * kUnconfirmedBytesMax);
   std::ifstream in(file.path, std::ios::binary);
   std::string tail(size - begin, '\0');
@@ -79,6 +83,12 @@ class LineFile {
     before_ = *std::move(before);
     return absl::OkStatus();
   }
+  // Nobody else writes the file from now on, if that is a run as well.
+  absl::Status Lock() {
+    if (file_ == nullptr || !file_->is_cut_back()) return absl::OkStatus();
+    const bool is_ours = flock(file_->fd(), LOCK_EX | LOCK_NB) == 0;
+    return is_ours ? CheckSize(before_.size) : SomebodyElse("is written by another run");
+  }
   WantedOutput Wanted() { return {named_, OutputFile::Mode::kStream, file_, before_.bytes}; }
   bool Has(const std::string& id) const { return before_.ids.contains(id); }
   // `members`: the line behind its opening brace.
@@ -92,10 +102,23 @@ class LineFile {
   }
   absl::Status Sync() {
     if (file_ == nullptr) return absl::OkStatus();
-    return file_->is_cut_back() ? file_->Sync() : file_->Flush();
+    if (!file_->is_cut_back()) return file_->Flush();
+    absl::Status status = file_->Sync();
+    return status.ok() ? CheckSize(file_->bytes_written()) : status;
   }
 
  private:
+  absl::Status SomebodyElse(std::string_view what) const {
+    return absl::FailedPreconditionError(named_.role + ": " + Printable(named_.path) + " " +
+                                         std::string(what) + "; each run has a file of its own");
+  }
+  absl::Status CheckSize(uint64_t size) const {
+    struct stat info{};
+    if (fstat(file_->fd(), &info) != 0) return ErrnoStatus(errno, named_.path);
+    if (info.st_size == static_cast<off_t>(size)) return absl::OkStatus();
+    return SomebodyElse("was changed by somebody else");
+  }
+
   NamedFile named_;
   LinesBefore before_;
   std::unique_ptr<OutputFile> file_;
@@ -113,23 +136,33 @@ class FileOutput final : public MessageOutput {
 
   absl::Status Open(const RunOptions& options) {
     const NamedFile named[] = {output_.named(), invalid_.named(), late_.named()};
-    absl::Status status = CheckNoneInside({.role = "the store", .path = options.store}, named);
+    absl::Status status =
+        options.store.empty()
+            ? CheckNoneInside({.role = "the snapshots", .path = options.snapshots}, named)
+            : CheckNoneInside({.role = "the store", .path = options.store}, named);
     for (LineFile* const each : {&output_, &invalid_, &late_}) {
       if (status.ok()) status = each->Look();
     }
     if (!status.ok()) return status;
     const WantedOutput wanted[] = {output_.Wanted(), invalid_.Wanted(), late_.Wanted()};
-    return OpenWanted({}, wanted);
+    status = OpenWanted({}, wanted);
+    for (LineFile* const each : {&output_, &invalid_, &late_}) {
+      if (status.ok()) status = each->Lock();
+    }
+    return status;
   }
 
   absl::Status Write(const Message& message, EngineTime /*now*/) override {
     const bool is_line = message.stream != kEmittedStream;
     LineFile& file = is_line ? output_ : message.payload[0] == kInvalidMark ? invalid_ : late_;
     const std::string id = FormatMessageId(source_, message.id, message.stream);
-    if (file.Has(id)) {
+    // A lane that comes back to this process lends messages again; those of a stream come in order.
+    uint64_t& next = next_[{message.id.partition, message.id.stream, message.id.life}];
+    if (message.id.number < next || file.Has(id)) {
       ++repeated_;
       return absl::OkStatus();
     }
+    next = message.id.number + 1;
     ++written_;
     return file.Append(id, std::string_view(message.payload).substr(1));
   }
@@ -147,6 +180,7 @@ class FileOutput final : public MessageOutput {
   LineFile output_;
   LineFile invalid_;
   LineFile late_;
+  std::map<std::tuple<int, uint32_t, uint64_t>, uint64_t> next_;  // the number behind the last one
 };
 
 // Lines of collections go into another store, and what was left out into files.

@@ -12,6 +12,7 @@
 #include "tools/pleat/console.h"
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/fold/fold_command.h"
+#include "tools/pleat/named_files.h"
 #include "tools/pleat/rollup/rollup_command.h"
 #include "tools/pleat/run/lane_run.h"
 #include "tools/pleat/run/run_log.h"
@@ -77,7 +78,8 @@ Topic: --brokers and what follows are there if pleat was built with Kafka. The
   one before has not confirmed are in both, with the ids that they had.
 Output: a line as of fold or rollup that begins with the id of its message:
     {"_id":"bursts/3/9f86d081884c7d65/fold/17","user":"ann","orders":4,...}
-  A FILE gets each line once, also after a kill. A pipe, and another store, get
+  A FILE gets each line once, also after a kill; it is of one run alone, and not
+  rotated while that runs. A pipe, and another store, get
   some lines again then, with the ids that they had: drop those you know.
   Invalid and late lines have the reason, and the payload as text.
 Other options: limits, what is printed around the result, --invalid, --late, and
@@ -86,8 +88,8 @@ Other options: limits, what is printed around the result, --invalid, --late, and
   end. What makes other groups or windows needs another --consumer, or the
   partitions are parked: nothing is done with them, and nothing is lost.
 Exit codes: 0 done; 1 could not read or write, a partition is parked, events
-  over a limit; 2 wrong usage; 130, 143, 129 asked to end (SIGINT, SIGTERM,
-  SIGHUP): all is written, and kept for the next run.
+  over a limit, no record was usable; 2 wrong usage; 130, 143, 129 asked to end
+  (SIGINT, SIGTERM, SIGHUP): all is written, and kept for the next run.
 )";
 
 absl::Status WrongUsage(const std::string& why) { return absl::InvalidArgumentError(why); }
@@ -98,22 +100,25 @@ constexpr size_t kLaneMemory = size_t{1} << 30;
 
 // Options of a command that say something about a run, and have their place before it.
 template <class Options>
-absl::Status CheckOfSpec(const EngineCommand<Options>& command, const Options& options) {
-  Options changed = options;
-  Options usual;
-  const std::vector<Flag> flags = command.flags(changed);
-  const std::vector<Flag> defaults = command.flags(usual);
-  const bool has_files = !options.no_file_given;
-  if (has_files) {
+absl::Status CheckOfSpec(const EngineCommand<Options>& command, const Options& options, int argc,
+                         const char* const* argv) {
+  if (!options.no_file_given) {
     return WrongUsage(std::string(command.name) + ": takes no FILE here: --store has the records");
   }
-  for (size_t i = 0; i < flags.size(); ++i) {
-    const std::string_view name = flags[i].name;
-    if (name == "max-memory" || name == "threads" || name == "spec" || !flags[i].value.text)
-      continue;
-    if (flags[i].value.text() == defaults[i].value.text()) continue;
-    return WrongFlag(name, "says nothing about the " + std::string(command.name) +
-                               ": of the options of pleat run, see pleat run --help");
+  Options unused;
+  const std::vector<Flag> flags = command.flags(unused);
+  const absl::StatusOr<GivenFlags> given = ParseFlags(flags, argc, argv);
+  if (!given.ok()) return given.status();
+  RunOptions run;
+  const std::vector<Flag> of_run = RunFlags(run);
+  for (const Flag& flag : flags) {
+    const bool is_of_spec = flag.name == "max-memory" || flag.name == "spec" || !flag.value.text;
+    if (is_of_spec || !given->Has(flag.name)) continue;
+    const bool is_of_run = std::ranges::count(of_run, flag.name, &Flag::name) > 0;
+    return WrongFlag(flag.name, is_of_run
+                                    ? "stands before " + std::string(command.name) +
+                                          ", as an option of pleat run"
+                                    : "is no option that makes groups or windows: not for a run");
   }
   return absl::OkStatus();
 }
@@ -124,7 +129,8 @@ absl::StatusOr<RunCollection> ReadCollection(const EngineCommand<Options>& comma
                                              const char* const* argv) {
   absl::StatusOr<Options> options = command.Parse(argc, argv);
   if (!options.ok()) return options.status();
-  if (absl::Status checked = CheckOfSpec(command, *options); !checked.ok()) return checked;
+  if (absl::Status checked = CheckOfSpec(command, *options, argc, argv); !checked.ok())
+    return checked;
   if (!options->max_memory_given) options->max_memory = kLaneMemory;
   options->event.max_waiting_bytes = options->max_memory - options->collection_memory();
   return RunCollection{.name = name, .spec = SpecOf(*options)};
@@ -178,6 +184,10 @@ absl::Status CheckUsage(const RunOptions& options) {
   }
   if (!options.output_store.empty() && options.output_file != "-") {
     return WrongFlag("output-store", "contradicts --output");
+  }
+  if (!options.output_store.empty() &&
+      WholeName(options.output_store) == WholeName(options.store)) {
+    return WrongFlag("output-store", "is the store that is read: results would be events again");
   }
   return absl::OkStatus();
 }
@@ -266,8 +276,10 @@ std::vector<Flag> RunFlags(RunOptions& o) {
        Documents()},
       {"rollup", "FILE", "the same of pleat rollup", Documents()},
       {"idle", "DURATION",
-       "with --time of the fold or rollup: when nothing was appended for so long, time follows\n"
-       "that of the log, so far behind it (default 30s); inf: only events move time",
+       "with --time of the fold or rollup, while a run waits for more: when nothing was appended\n"
+       "for so long, time follows that of the log, so far behind it (default 30s), and the last\n"
+       "groups close. For events that are stamped near the present: of an import of older ones\n"
+       "what is appended later would be late. inf: only events move time",
        AboveZero(o.idle)},
       Heading("Where it goes"),
       {"output", "FILE", "lines go to the end of this file; - is standard output (default)",
