@@ -103,8 +103,7 @@ struct Message {
 };
 
 // A lane as its handler sees it.
-// Thread safety: to be called inside the handler's constructor, and inside its functions that get
-// the lane.
+// Thread safety: to be called inside the handler's functions that get it, and its constructor.
 class PLEAT_EXPORT Lane {
  public:
   Lane(const Lane&) = delete;
@@ -135,7 +134,7 @@ class PLEAT_EXPORT Lane {
   using PopAll = std::function<void(AddMessage)>;
   void Publish(std::string_view name, PopAll pop_all);
 
-  // Makes a message of the stream `emitted`, which every lane has. REQUIRES: not in the constructor.
+  // Makes a message of the stream `emitted`, which each lane has. REQUIRES: not in the constructor.
   void Emit(std::string_view key, std::string_view payload);
 
  private:
@@ -200,17 +199,15 @@ class Handler {
   // HandleBatch(): the first so many. On arrival time they have the same `logged`; Lane::now() is
   // that of the last one.
   // REQUIRES: the messages are those that Handle() makes of one record after the other, however the
-  // records are cut into batches: another owner cuts them elsewhere. The emissions are taken behind
-  // the batch, so max_backlog has room for them, and max_bytes if those that wait count.
+  // records are cut into batches, as another owner cuts them elsewhere; and max_backlog, and
+  // max_bytes if emissions that wait count, have room for those of a batch.
   virtual size_t BatchOf(std::span<const LogRecord> /*records*/) const { return 0; }
   virtual void HandleBatch(std::span<const LogRecord> records, Lane& lane) {
-    for (const LogRecord& each : records) {
+    for (const LogRecord& each : records)
       if (!Handle(each, lane).is_done()) std::abort();
-    }
   }
 
-  // Closes all that is open: TakeWaiting() of an intake, and CloseAll() of the collections. For
-  // Processor::CloseAllAndStop(), which closes nothing without it; a next owner may repeat it.
+  // For CloseAllAndStop(): calls TakeWaiting() of an intake, and CloseAll() of all collections.
   virtual void CloseAll(Lane& /*lane*/) {}
 
   // For a handler on event time in whose intake (intake.h, json_intake.h) events wait for their
@@ -351,10 +348,9 @@ class PLEAT_EXPORT Processor {
   void Stop();
   bool stopped() const;
 
-  // As Stop(), but first each lane calls Handler::CloseAll() behind the records that it has taken,
-  // and the messages of that are delivered as well. A next owner goes on behind it: later records
-  // make groups of their own. Records of held keys still wait. For a job that runs to the end of a
-  // log. After a crash nothing was closed, or a next owner closes at the same place.
+  // As Stop(), but first each lane calls Handler::CloseAll(), for a job that runs to the end of a
+  // log. A next owner goes on behind it: later records make groups of their own, and those of held
+  // keys still wait. After a crash nothing was closed, or a next owner closes at the same place.
   void CloseAllAndStop();
 
   // Lends up to `max` messages that are decided, for `visibility_timeout`: those of a stream in
@@ -392,8 +388,7 @@ class PLEAT_EXPORT Processor {
   // The message is lent again until it is acked, or buried once more; later messages of its key may
   // have come before. False: it is not buried, or is revived.
   bool Revive(const MessageId& id);
-  // The message is not delivered any more; after a crash it may come again, as after Ack(). False:
-  // it is not buried.
+  // It is not delivered any more, as after Ack(). False: it is not buried.
   bool Drop(const MessageId& id);
 
  private:

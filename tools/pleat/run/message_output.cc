@@ -155,16 +155,21 @@ class FileOutput final : public MessageOutput {
   absl::Status Write(const Message& message, EngineTime /*now*/) override {
     const bool is_line = message.stream != kEmittedStream;
     LineFile& file = is_line ? output_ : message.payload[0] == kInvalidMark ? invalid_ : late_;
-    const std::string id = FormatMessageId(source_, message.id, message.stream);
+    Stream& stream = streams_[{message.id.partition, message.id.stream, message.id.life}];
+    if (stream.ids.empty()) {
+      stream.ids = FormatMessageId(source_, message.id, message.stream);
+      stream.ids.resize(stream.ids.rfind('/') + 1);
+    }
+    id_ = stream.ids;
+    id_ += std::to_string(message.id.number);
     // A lane that comes back to this process lends messages again; those of a stream come in order.
-    uint64_t& next = next_[{message.id.partition, message.id.stream, message.id.life}];
-    if (message.id.number < next || file.Has(id)) {
+    if (message.id.number < stream.next || file.Has(id_)) {
       ++repeated_;
       return absl::OkStatus();
     }
-    next = message.id.number + 1;
+    stream.next = message.id.number + 1;
     ++written_;
-    return file.Append(id, std::string_view(message.payload).substr(1));
+    return file.Append(id_, std::string_view(message.payload).substr(1));
   }
   absl::Status Sync() override {
     absl::Status status = output_.Sync();
@@ -175,12 +180,18 @@ class FileOutput final : public MessageOutput {
 
  private:
   static constexpr std::string_view kEmittedStream = "emitted";
+  // The messages of a stream of a lane.
+  struct Stream {
+    std::string ids;    // up to the number
+    uint64_t next = 0;  // the number behind the last one that was written
+  };
 
   const std::string source_;
   LineFile output_;
   LineFile invalid_;
   LineFile late_;
-  std::map<std::tuple<int, uint32_t, uint64_t>, uint64_t> next_;  // the number behind the last one
+  std::map<std::tuple<int, uint32_t, uint64_t>, Stream> streams_;
+  std::string id_;
 };
 
 // Lines of collections go into another store, and what was left out into files.
