@@ -278,7 +278,8 @@ void KafkaMember::OnRebalance(rd_kafka_resp_err_t what,
   }
 }
 
-// What was taken under another member id. Without one the group does not count this member yet.
+// Fences partitions that were taken under another member id, and takes them over anew. Without an id
+// the group does not count this member yet.
 void KafkaMember::TakeAnew() {
   const std::string id = MemberId();
   const bool is_another = std::exchange(member_id_, id) != id;

@@ -7,7 +7,7 @@
 // commit. A book has no record: records before the snapshot that wait there are in its note, and those
 // behind come again from the log.
 //
-// That all which is open was closed, without a record, is a decision as well.
+// To close all that is open is a decision as well, of no record.
 //
 // A next owner reads the book, and what the note has. While it replays, what is named is held without
 // asking the handler, and decisions are repeated at their places; all else is handed over. Then the keys

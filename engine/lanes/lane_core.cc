@@ -182,8 +182,8 @@ void LaneCore::TakeOne(const LogRecord& record, EngineTime clock) {
   PassRecords(record.offset, 1);
 }
 
-// Records that may be handed over at once: nothing lies between them, and none may have to wait. One
-// or none: the next record is handed over by itself.
+// The records that may be handed over at once: no tick and no decision lies between them, and none of
+// them waits. One or none: the next record is handed over by itself.
 std::span<const LogRecord> LaneCore::BatchAt(std::span<const LogRecord> records) const {
   constexpr size_t kMost = 256;
   const bool is_replaying = phase_ == LanePhase::kReplaying;

@@ -80,9 +80,9 @@ class Processor::Core final : private LogListener {
   }
   bool stopped() const {
     LockGuard guard(lock_);
-    return stopping_ && std::ranges::all_of(lanes_, [this](const auto& each) {
+    return stopping_ && std::ranges::all_of(lanes_, [closes_all = closes_all_](const auto& each) {
              const LaneCore& lane = *each.second.lane;
-             return (!closes_all_ || lane.has_closed_all()) && lane.HasCommittedAll();
+             return (!closes_all || lane.has_closed_all()) && lane.HasCommittedAll();
            });
   }
 
@@ -181,7 +181,7 @@ class Processor::Core final : private LogListener {
   }
 
   // A snapshot that cannot be read for the moment is read in the next round.
-  void Start(int partition, HeldLane& held) {
+  void Start(int partition, HeldLane& held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
     held.lane = std::make_unique<LaneCore>(partition, options_, make_handler_);
     const std::optional<uint64_t> from = held.lane->Start(
         held.committed ? &*held.committed : nullptr, held.first, log_.snapshots(), run_at_);

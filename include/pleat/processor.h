@@ -287,11 +287,11 @@ struct LaneStatus {
   uint64_t buried = 0;     // messages, see Processor::Bury()
   EngineTime now{};
   // How many owners have gone on with the lane behind its first one, and when the last one began,
-  // by the clock of its Run(). A commit has them that says something else as well.
+  // by the clock of its Run(). A takeover alone makes no commit.
   uint64_t takeovers = 0;
   std::optional<EngineTime> taken_over;
   // What this owner has done: commits that were taken, and snapshots. Nothing: StoreLog::Look()
-  // cannot know.
+  // does not know.
   std::optional<uint64_t> commits;
   std::optional<uint64_t> snapshots;
   // Where the log ends, and when its last record was logged: as StoreLog::Look() says, or you.
