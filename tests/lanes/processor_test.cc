@@ -122,6 +122,20 @@ TEST_F(ProcessorTest, MessagesOfAKeyAreLentOneAtATime) {
   EXPECT_THAT(Texts(30s), ElementsAre("emitted 2 b: 2")) << "nobody has acked it in time";
 }
 
+TEST_F(ProcessorTest, ALeaseEndsHoweverManyOthersWereAcked) {
+  Start();
+  for (int i = 0; i < 200; ++i) Append("k" + std::to_string(i), 0s, "!");
+  Run(0s);
+  ASSERT_EQ(Lease(0s, 1).size(), 1u);
+  for (int i = 1; i < 200; ++i) {
+    const std::vector<Message> lent = Lease(0s, 1);
+    ASSERT_EQ(lent.size(), 1u);
+    EXPECT_TRUE(processor_->Ack(lent[0].id));
+  }
+  EXPECT_THAT(Texts(29s), IsEmpty());
+  EXPECT_THAT(Texts(30s), ElementsAre("emitted 0 k0: 0"));
+}
+
 TEST_F(ProcessorTest, ALaneReadsNoMoreWhileMessagesHaveNoRoom) {
   Start({.messages_bytes_max = 1'000});
   log_.SetPollRecords(1);
