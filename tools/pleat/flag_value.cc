@@ -43,6 +43,16 @@ FlagValue AboveZero(Duration& duration) {
   return {set, [&duration] { return FormatDuration(duration); }};
 }
 
+FlagValue MaybeNumber(std::optional<int>& number, int low, int high) {
+  const auto set = [&number, low, high](std::string_view name, std::string_view text) {
+    int read = 0;
+    const absl::Status status = Number(read, low, high).set(name, text);
+    if (status.ok()) number = read;
+    return status;
+  };
+  return {set, [] { return std::string(); }};
+}
+
 FlagValue Text(std::string& to) {
   const auto set = [&to](std::string_view, std::string_view text) {
     to = text;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +41,9 @@ FlagValue Switch(bool& on);
 
 // A whole number from `low` to `high`.
 FlagValue Number(int& number, int low, int high);
+
+// The same, which may not be given.
+FlagValue MaybeNumber(std::optional<int>& number, int low, int high);
 
 // A duration above zero.
 FlagValue AboveZero(Duration& duration);

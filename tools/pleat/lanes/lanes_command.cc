@@ -89,16 +89,6 @@ FlagValue MaybeText(std::optional<std::string>& text) {
   return {set, [] { return std::string(); }};
 }
 
-FlagValue LanesPartition(std::optional<int>& partition) {
-  const auto set = [&partition](std::string_view name, std::string_view text) {
-    int number = 0;
-    const absl::Status read = pleat::cli::Number(number, 0, 4095).set(name, text);
-    if (read.ok()) partition = number;
-    return read;
-  };
-  return {set, [] { return std::string(); }};
-}
-
 FlagValue LanesOffset(std::optional<uint64_t>& offset) {
   const auto set = [&offset](std::string_view name, std::string_view text) {
     uint64_t number = 0;
@@ -317,7 +307,7 @@ std::vector<Flag> LanesFlags(LanesOptions& o) {
        LanesOffset(o.offset)},
       {"partition", "N",
        "of --retry and --drop: where the key is held, if several partitions hold it",
-       LanesPartition(o.partition)},
+       MaybeNumber(o.partition, 0, 4095)},
       {"revive", "ID", "the next run delivers this buried message", Text(o.revive)},
       {"drop-message", "ID", "this buried message is never delivered", Text(o.drop_message)},
       Heading("Options"),

@@ -132,26 +132,6 @@ FlagValue PlaceValue(StorePlace& place) {
   return {set, [] { return std::string(); }};
 }
 
-FlagValue PartitionValue(std::optional<int>& partition) {
-  const auto set = [&partition](std::string_view name, std::string_view text) {
-    int number = 0;
-    const absl::Status read = pleat::cli::Number(number, 0, 4095).set(name, text);
-    if (read.ok()) partition = number;
-    return read;
-  };
-  return {set, [] { return std::string(); }};
-}
-
-FlagValue PartitionsValue(std::optional<int>& partitions) {
-  const auto set = [&partitions](std::string_view name, std::string_view text) {
-    int number = 0;
-    const absl::Status read = pleat::cli::Number(number, 1, 4096).set(name, text);
-    if (read.ok()) partitions = number;
-    return read;
-  };
-  return {set, [] { return std::string(); }};
-}
-
 FlagValue KeyValue(std::optional<std::string>& key) {
   const auto set = [&key](std::string_view, std::string_view text) {
     key = std::string(text);
@@ -465,9 +445,9 @@ std::vector<Flag> StoreFlags(StoreOptions& options) {
       {"partitions", "N",
        "how many partitions a new store gets, 1 to 4096 (default: of append 64, of copy as\n"
        "many as DIR has); one that is there has to have as many",
-       PartitionsValue(options.partitions)},
+       MaybeNumber(options.partitions, 1, 4096)},
       Heading("Of read"),
-      {"partition", "N", "only this partition", PartitionValue(options.partition)},
+      {"partition", "N", "only this partition", MaybeNumber(options.partition, 0, 4095)},
       {"from", "PLACE", "begin at this OFFSET or TIME; else at the beginning",
        PlaceValue(options.from)},
       {"to", "PLACE", "end before this OFFSET or TIME; else at the end", PlaceValue(options.to)},
