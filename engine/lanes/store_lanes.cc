@@ -80,6 +80,8 @@ class ConsumerDirectory {
                         Books& books) {
     if (!number) return absl::OkStatus();
     const absl::StatusOr<std::string> book = ReadLaneFile(*files_, partition, *number);
+    // A next owner could not go on without it.
+    if (absl::IsNotFound(book.status())) return absl::DataLossError(book.status().message());
     if (!book.ok()) return book.status();
     if (books.ReadBook(*book, of.life, *number)) return absl::OkStatus();
     return absl::DataLossError(

@@ -81,8 +81,8 @@ class PLEAT_EXPORT StoreLog final : public PartitionedLog {
   // both synced.
   // Errors: kNotFound: there is no such consumer, or lane of it, key or message, and nothing was
   // changed; kUnavailable: a process has the consumer; kResourceExhausted of the last one: it has
-  // to wait until messages before that one were acked; kDataLoss: a file of the lane is damaged;
-  // those of StoreConsumer: look whether it is done.
+  // to wait until messages before that one were acked; kDataLoss: a file of the lane is damaged
+  // or gone; those of StoreConsumer: look whether it is done.
   static absl::Status Retry(std::string_view directory, std::string_view consumer, int partition,
                             std::string_view key, Storage* storage = nullptr);
   static absl::Status Drop(std::string_view directory, std::string_view consumer, int partition,

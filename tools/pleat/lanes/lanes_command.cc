@@ -211,7 +211,7 @@ int Show(const LanesOptions& options) {
 // What is looked for may be in a file that cannot be read.
 absl::Status DamageIn(const ConsumerLanes& consumer) {
   for (const LaneStatus& each : consumer.all.lanes) {
-    if (absl::IsDataLoss(each.why) || absl::IsNotFound(each.why)) return each.why;
+    if (absl::IsDataLoss(each.why)) return each.why;
   }
   return absl::OkStatus();
 }
