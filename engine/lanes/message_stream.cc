@@ -82,7 +82,6 @@ bool MessageStream::IsCurrent(const LeaseEnd& lease) const {
 
 void MessageStream::SetLease(uint64_t number, EngineTime until) {
   constexpr size_t kFew = 64;
-  constexpr auto kLater = [](const LeaseEnd& a, const LeaseEnd& b) { return a.until > b.until; };
   Entry& entry = at(number);
   if (entry.is_lent && entry.lent_until == until) return;
   if (!std::exchange(entry.is_lent, true)) ++lent_;
@@ -90,17 +89,16 @@ void MessageStream::SetLease(uint64_t number, EngineTime until) {
   // Leases that ended by a confirmation are at most as many as those that are left.
   if (leases_.size() >= 2 * lent_ + kFew) {
     std::erase_if(leases_, [this](const LeaseEnd& each) { return !IsCurrent(each); });
-    std::ranges::make_heap(leases_, kLater);
+    std::make_heap(leases_.begin(), leases_.end());
   }
   leases_.push_back({.until = until, .number = number});
-  std::ranges::push_heap(leases_, kLater);
+  std::push_heap(leases_.begin(), leases_.end());
 }
 
 void MessageStream::EndLeases(EngineTime now) {
-  constexpr auto kLater = [](const LeaseEnd& a, const LeaseEnd& b) { return a.until > b.until; };
   while (!leases_.empty() && leases_.front().until <= now) {
     const LeaseEnd lease = leases_.front();
-    std::ranges::pop_heap(leases_, kLater);
+    std::pop_heap(leases_.begin(), leases_.end());
     leases_.pop_back();
     if (!IsCurrent(lease)) continue;
     at(lease.number).is_lent = false;

@@ -109,6 +109,9 @@ class MessageStream {
   struct LeaseEnd {
     EngineTime until;
     uint64_t number;
+
+    // For a heap whose front ends first.
+    friend bool operator<(const LeaseEnd& a, const LeaseEnd& b) { return a.until > b.until; }
   };
 
   static uint64_t BytesIn(const Entry& entry) {
