@@ -438,7 +438,7 @@ TEST_F(KafkaLogAloneTest, TellsRecordsEndsAndCommits) {
 }
 
 // The group forms anew without a member that is silent. librdkafka tells of no loss then: the member joins
-// again, and counts what it has kept as its own, though another one has read on meanwhile.
+// again as the owner of its partitions, although another member has read them meanwhile.
 TEST_F(KafkaLogAloneTest, AMemberThatWasPutOutTakesItsPartitionsAnew) {
   properties_.push_back("max.poll.interval.ms=3600");
   Begin(2);
