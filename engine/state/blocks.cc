@@ -56,7 +56,7 @@ absl::Status DamageAt(uint64_t offset, std::string_view why) {
 
 struct BlockWriter::Compressor {
   ZSTD_CCtx* context = ZSTD_createCCtx();
-  std::string room = std::string(ZSTD_compressBound(kBlockBytesMax), '\0');
+  std::string room;  // as much as the largest block so far needs: most snapshots are small
 
   Compressor() = default;
   ~Compressor() { ZSTD_freeCCtx(context); }
@@ -75,6 +75,8 @@ absl::Status BlockWriter::Write(BlockKind kind, uint32_t owner, std::string_view
   PLEAT_CHECK(bytes.size() <= kBlockBytesMax);
   std::string_view stored = bytes;
   if (compressor_ != nullptr) {
+    const size_t bound = ZSTD_compressBound(bytes.size());
+    if (compressor_->room.size() < bound) compressor_->room.resize(bound);
     const size_t size =
         ZSTD_compressCCtx(compressor_->context, compressor_->room.data(), compressor_->room.size(),
                           bytes.data(), bytes.size(), kLevel);
