@@ -104,15 +104,25 @@ size_t PagePool::held_bytes() const {
   return extents_.size() * kExtentBytes;
 }
 
-// Maps one more, and gives back what is left and right of the aligned extents.
+// Below an extent that is there the system mostly gives the next one. Elsewhere one more is mapped, and
+// what is left and right of the aligned extents goes back.
 std::byte* PagePool::Map(size_t extents) noexcept {
   if (extents >= SIZE_MAX / kExtentBytes) return nullptr;
   const size_t bytes = extents * kExtentBytes;
-  void* const mapped = mmap(nullptr, bytes + kExtentBytes, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS, /*fd=*/-1, /*offset=*/0);
-  if (mapped == MAP_FAILED) return nullptr;
-  auto* const begin = static_cast<std::byte*>(mapped);
-  const size_t beyond = reinterpret_cast<uintptr_t>(begin) % kExtentBytes;
+  const auto map = [](size_t size) {
+    void* const mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                              /*fd=*/-1, /*offset=*/0);
+    return mapped == MAP_FAILED ? nullptr : static_cast<std::byte*>(mapped);
+  };
+  const auto beyond_aligned = [](const std::byte* begin) {
+    return reinterpret_cast<uintptr_t>(begin) % kExtentBytes;
+  };
+  std::byte* begin = map(bytes);
+  if (begin == nullptr || beyond_aligned(begin) == 0) return begin;
+  munmap(begin, bytes);
+  begin = map(bytes + kExtentBytes);
+  if (begin == nullptr) return nullptr;
+  const size_t beyond = beyond_aligned(begin);
   const size_t before = beyond == 0 ? 0 : kExtentBytes - beyond;
   if (before > 0) munmap(begin, before);
   munmap(begin + before + bytes, kExtentBytes - before);
