@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -11,8 +12,9 @@
 #include <optional>
 #include <random>
 #include <set>
-#include <sstream>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -161,6 +163,20 @@ inline MakeHandler HandlerFor(const ProcessorOptions& options, Judge judge = nul
   };
 }
 
+// Of a text such as "a: 1 2", where a is the key: calls `see(1)`, then `see(2)`.
+template <class See>
+void ForEachOffset(std::string_view text, const See& see) {
+  for (size_t at = text.find(' '); at < text.size();) {
+    uint64_t offset = 0;
+    const char* const begin = text.data() + at + 1;
+    const auto [end, error] = std::from_chars(begin, text.data() + text.size(), offset);
+    ASSERT_EQ(error, std::errc()) << text;
+    see(offset);
+    at = static_cast<size_t>(end - text.data());
+  }
+}
+inline std::string_view KeyIn(std::string_view text) { return text.substr(0, text.find(':')); }
+
 // What became of the messages. Second deliveries have to say the same.
 class Receiver {
  public:
@@ -183,18 +199,16 @@ class Receiver {
 
   // Of the stream, or of all, the records of each key come in their order.
   void ExpectOrderOfKeys(const std::string& of_stream = "") const {
-    std::map<std::tuple<int, std::string, std::string>, uint64_t> next;
+    std::map<std::tuple<int, std::string_view, std::string_view>, uint64_t> next;
     for (const auto& [name, text] : all_) {
-      const auto& [partition, stream, number] = name;
+      const int partition = std::get<int>(name);
+      const std::string& stream = std::get<std::string>(name);
       if (!of_stream.empty() && stream != of_stream) continue;
-      std::istringstream words(text);
-      std::string key;
-      words >> key;
-      for (uint64_t offset = 0; words >> offset;) {
-        uint64_t& at_least = next[{partition, stream, key}];
+      uint64_t& at_least = next[{partition, stream, KeyIn(text)}];
+      ForEachOffset(text, [&](uint64_t offset) {
         EXPECT_GE(offset, at_least) << "partition " << partition << ", " << stream << ", " << text;
         at_least = offset + 1;
-      }
+      });
     }
   }
 
@@ -227,14 +241,32 @@ class Member {
   Processor processor_;
 };
 
+// A record that a test has appended, and what it is read as.
+struct AppendedRecord {
+  uint64_t offset = 0;
+  EngineTime logged{}, stamp{};
+  std::string key, payload;
+
+  StoreRecord AsAppended() const { return {.key = key, .stamp = stamp, .payload = payload}; }
+  LogRecord AsRead() const { return {offset, logged, stamp, key, {}, payload}; }
+};
+using AppendedRecords = std::map<int, std::vector<AppendedRecord>>;  // by partition
+
 // What a program without any trouble would have received of these records.
-inline std::map<Receiver::Name, std::string> WithoutTrouble(ScriptedLog& log, int partitions,
+inline std::map<Receiver::Name, std::string> WithoutTrouble(const AppendedRecords& records,
                                                             const ProcessorOptions& options,
                                                             EngineTime end) {
+  if (records.empty()) return {};
+  ScriptedLog log(records.rbegin()->first + 1);
   Member member(log, options);
-  for (int p = 0; p < partitions; ++p) {
-    log.ForgetCommit(p);
-    log.Assign(p, member.log());
+  for (const auto& [partition, all] : records) {
+    for (const AppendedRecord& each : all) {
+      while (log.End(partition) < each.offset) {
+        log.Remove(partition, log.Append(partition, {}, each.logged));
+      }
+      log.Append(partition, each.AsAppended(), each.logged);
+    }
+    log.Assign(partition, member.log());
   }
   Receiver receiver;
   EngineTime now = end;

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -133,10 +132,9 @@ class PlainLanes {
   static std::multiset<std::string> RecordsOf(const std::multiset<std::string>& texts) {
     std::multiset<std::string> records;
     for (const std::string& each : texts) {
-      std::istringstream words(each);
-      std::string key;
-      words >> key;
-      for (std::string offset; words >> offset;) records.insert(key + " " + offset);
+      ForEachOffset(each, [&](uint64_t offset) {
+        records.insert(std::string(KeyIn(each)) + ": " + std::to_string(offset));
+      });
     }
     return records;
   }

@@ -1,6 +1,7 @@
 // The seeds that a random test runs; where one fails, the message names it.
 //
-//   PLEAT_SEED=17   in the environment: only this one
+//   PLEAT_SEED=17        in the environment: only this one
+//   PLEAT_SEED=17+1000   as many from there on
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,9 @@ template <class Run>
 bool ForEachSeed(uint64_t first, uint64_t count, const Run& run) {
   const char* const chosen = std::getenv("PLEAT_SEED");
   if (chosen != nullptr) {
-    first = std::strtoull(chosen, nullptr, 10);
-    count = 1;
+    char* end = nullptr;
+    first = std::strtoull(chosen, &end, 10);
+    count = *end == '+' ? std::strtoull(end, nullptr, 10) : 1;
   }
   for (uint64_t i = 0; i < count && !testing::Test::HasFailure(); ++i) {
     SCOPED_TRACE("PLEAT_SEED=" + std::to_string(first + i));
