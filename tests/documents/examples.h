@@ -16,6 +16,7 @@
 #include <pleat/analysis.h>
 #include <pleat/asio.h>
 #include <pleat/asio_driver.h>
+#include <pleat/asio_processor.h>
 #include <pleat/asio_store.h>
 #include <pleat/asio_watcher.h>
 #include <pleat/drain.h>
@@ -91,6 +92,7 @@ std::optional<double> RateOfTheDay(pleat::EngineTime at);
 std::string InEuros(const pleat::LogRecord& record, double rate);
 bool Deliver(const pleat::Message& message);
 extern bool stopping;
+extern pleat::Processor& processor;
 
 // clang-format off
 #define PLEAT_EXAMPLE_PARAMETERS                                      \

@@ -169,7 +169,7 @@ TEST(Tree, NoPublicHeaderIsLongOrWide) {
 
 // What a user of pleat has to know of. Beside them are two folders that few open: untyped/ for authors
 // of adapters and detail/ for the parts of templates.
-TEST(Tree, HasAtMostFortyTwoPublicHeaders) {
+TEST(Tree, HasAtMostFortyThreePublicHeaders) {
   std::set<std::string> headers;
   for (const SourceFile& file : SourceFiles()) {
     if (!file.path.starts_with("include/")) continue;
@@ -178,7 +178,7 @@ TEST(Tree, HasAtMostFortyTwoPublicHeaders) {
     EXPECT_THAT(folder,
                 testing::AnyOf("include/pleat", "include/pleat/untyped", "include/pleat/detail"));
   }
-  EXPECT_LE(headers.size(), 42u) << testing::PrintToString(headers);
+  EXPECT_LE(headers.size(), 43u) << testing::PrintToString(headers);
 }
 
 // The names that a user of pleat can meet, and of these the ones beside lines of text and beside what
@@ -198,8 +198,8 @@ TEST(Tree, HasNoMorePublicTypesThanItNeeds) {
     if (!of_adapters && !file.path.starts_with("include/pleat/json"))
       typed += static_cast<int>(types);
   }
-  EXPECT_LE(all, 263);
-  EXPECT_LE(typed, 202);
+  EXPECT_LE(all, 266);
+  EXPECT_LE(typed, 205);
 }
 
 // Programs store the numbers of answers, and know those of all kinds of collections by one table.
