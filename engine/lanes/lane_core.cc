@@ -133,9 +133,12 @@ void LaneCore::CloseAll() {
 }
 
 // Whether the record that was just handled might have come to other messages without the tick
-// before it: the record has not moved time past the tick by itself.
+// before it: the record has not moved time past the tick by itself, or could not have, as it would have
+// been too far ahead.
 bool LaneCore::HasUndercut(EngineTime tick, EngineTime logged) const {
-  return is_on_event_time() ? engine_->now() <= SaturatingSub(tick, options_.idle) : logged < tick;
+  if (!is_on_event_time()) return logged < tick;
+  return options_.engine.future_limit.value_or(kForever) < kForever ||
+         engine_->now() <= SaturatingSub(tick, options_.idle);
 }
 
 uint64_t LaneCore::Made() const {
@@ -353,6 +356,19 @@ LaneCore::Commit LaneCore::MakeCommit() const {
   return commit;
 }
 
+// Says that a life has begun, and nothing else.
+LaneCore::Commit LaneCore::FirstCommit() const {
+  Commit commit{.offset = origin_.offset,
+                .checkpoint = {.life = origin_.life,
+                               .version = options_.version,
+                               .origin = origin_.offset,
+                               .now = kBeginningOfTime}};
+  for (const Stream& each : streams_) {
+    commit.checkpoint.streams.push_back({.name = each.messages.name_hash(), .ranges = {}});
+  }
+  return commit;
+}
+
 // Those that have changed.
 absl::Status LaneCore::KeepBooks(LaneSnapshots& snapshots) {
   absl::Status status = KeepBook(held_, snapshots);
@@ -384,16 +400,20 @@ std::optional<LogCommit> LaneCore::Decide(EngineTime now, bool stopping, LaneSna
   const Duration every = options_.commit_every * (is_urgent ? 1 : kSeldom);
   decided_at_ = std::min(decided_at_, now);  // a clock may be set back
   if (now < SaturatingAdd(decided_at_, every)) return std::nullopt;
-  AdoptSnapshot();
-  kept_.trouble = KeepBooks(snapshots);
-  if (!kept_.trouble.ok()) {
+  if (!has_begun() && held_.is_changed()) {
+    under_way_ = FirstCommit();  // the book follows with the next one
+  } else {
+    AdoptSnapshot();
+    kept_.trouble = KeepBooks(snapshots);
+    if (!kept_.trouble.ok()) {
+      decided_at_ = now;
+      return std::nullopt;
+    }
+    Commit commit = MakeCommit();
+    if (commit == last_) return std::nullopt;
     decided_at_ = now;
-    return std::nullopt;
+    under_way_ = std::move(commit);
   }
-  Commit commit = MakeCommit();
-  if (commit == last_) return std::nullopt;
-  decided_at_ = now;
-  under_way_ = std::move(commit);
   return LogCommit{.partition = partition_,
                    .offset = under_way_->offset,
                    .needed = under_way_->checkpoint.replayed_from(),
@@ -433,8 +453,7 @@ void LaneCore::RemoveUnneeded(LaneSnapshots& snapshots) {
 bool LaneCore::HasCommittedAll() const {
   if (phase_ == LanePhase::kParked) return true;
   if (phase_ == LanePhase::kReplaying || under_way_ || kept_.fresh || !IsKept()) return false;
-  // Without a commit there is nothing to go on from.
-  if (last_.checkpoint.streams.size() != streams_.size()) return false;
+  if (!has_begun()) return false;  // there would be nothing to go on from
   if (last_.checkpoint.snapshot != kept_.snapshot) return false;
   if (held_.is_changed() || last_.checkpoint.held != held_.number()) return false;
   if (buried_.is_changed() || last_.checkpoint.buried != buried_.number()) return false;
@@ -456,7 +475,7 @@ void LaneCore::KeepSnapshot(LaneSnapshots& snapshots, bool stopping) {
                         (ticks_.size() == kLaneTicksMax && place_.handled > 0) ||
                         held_.IsSnapshotDue();
   const bool is_due = has_many || (stopping && !IsKept());
-  if (!is_due || kept_.fresh || phase_ != LanePhase::kLive) return;
+  if (!is_due || !has_begun() || kept_.fresh || phase_ != LanePhase::kLive) return;
   const std::string note = Note();
   const absl::StatusOr<uint64_t> number = snapshots.Put(
       partition_, [&](ByteSink& sink) { return TakeSnapshot(*engine_, sink, {.note = note}); });

@@ -166,7 +166,10 @@ class LaneCore {
   uint64_t Made() const;
   bool HasManyMessages() const;
   bool IsKept() const;
+  absl::Status CheckCollections() const;
+  absl::Status BeginAt(uint64_t first, LaneSnapshots& snapshots);
   void Begin(uint64_t first);
+  bool has_begun() const { return last_.checkpoint.streams.size() == streams_.size(); }
   absl::Status OrderStreams();
   absl::Status GoOn(const LogCommit& committed, LaneSnapshots& snapshots);
   bool IsSameVersion() const;
@@ -196,6 +199,7 @@ class LaneCore {
   void PopAll();
   void AdoptSnapshot();
   Commit MakeCommit() const;
+  Commit FirstCommit() const;
   bool IsSnapshotConfirmed() const;
 
   const int partition_;

@@ -129,6 +129,15 @@ absl::StatusOr<std::string> ReadLaneFile(LaneSnapshots& snapshots, int partition
   }
 }
 
+absl::StatusOr<bool> LaneFiles::HasAny(int partition) {
+  const absl::StatusOr<std::vector<std::string>> names = directory_->List();
+  if (!names.ok()) return names.status();
+  return std::ranges::any_of(*names, [partition](const std::string& name) {
+    const std::optional<LaneFile> file = LaneFileNamed(name);
+    return file && file->partition == partition;
+  });
+}
+
 absl::Status LaneFiles::RemoveBefore(int partition, uint64_t number) {
   const absl::StatusOr<std::vector<std::string>> names = directory_->List();
   if (!names.ok()) return names.status();

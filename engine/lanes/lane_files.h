@@ -25,6 +25,7 @@ class PLEAT_EXPORT LaneFiles final : public LaneSnapshots {
 
   absl::StatusOr<uint64_t> Put(int partition, Write write) override;
   absl::StatusOr<std::unique_ptr<ByteSource>> Get(int partition, uint64_t number) override;
+  absl::StatusOr<bool> HasAny(int partition) override;
   absl::Status RemoveBefore(int partition, uint64_t number) override;
   absl::Status Remove(int partition, uint64_t number) override;
 

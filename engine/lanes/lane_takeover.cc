@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <pleat/metrics.h>
 #include <pleat/snapshot.h>
 #include <pleat/stored.h>
 
@@ -15,10 +16,16 @@ namespace pleat::inline v0_1 {
 std::optional<uint64_t> LaneCore::Start(const LogCommit* committed, uint64_t first,
                                         LaneSnapshots& snapshots, EngineTime clock) {
   origin_.taken_over = clock;
-  if (committed == nullptr || committed->metadata.empty()) {
-    Begin(committed == nullptr ? first : committed->offset);
-  } else if (absl::Status on = GoOn(*committed, snapshots); !on.ok()) {
-    Park(std::move(on));
+  absl::Status status = CheckCollections();
+  if (status.ok() && committed == nullptr) {
+    status = BeginAt(first, snapshots);
+  } else if (status.ok() && committed->metadata.empty()) {
+    Begin(committed->offset);
+  } else if (status.ok()) {
+    status = GoOn(*committed, snapshots);
+  }
+  if (!status.ok()) {
+    Park(std::move(status));
     return std::nullopt;
   }
   if (phase_ == LanePhase::kReplaying && place_.next >= last_.offset) FinishReplay();
@@ -26,7 +33,38 @@ std::optional<uint64_t> LaneCore::Start(const LogCommit* committed, uint64_t fir
   return place_.next;
 }
 
-// Nobody was here before.
+// What a store has was not made of the records that a lane reads, and would count twice when they are
+// read again.
+absl::Status LaneCore::CheckCollections() const {
+  const std::pair<std::string, std::string> has_store("a store", "on");
+  for (const ListedCollection& each : ListCollections(*engine_)) {
+    if (std::ranges::find(each.options, has_store) == each.options.end()) continue;
+    return absl::InvalidArgumentError(Concat(
+        "partition ", partition_, ": the counter ", each.name,
+        " has a CheckpointStore, and a lane cannot have one: leave RollupOptions::store out, "
+        "as the lane's snapshots keep its counts"));
+  }
+  return absl::OkStatus();
+}
+
+// No file is kept before a first commit was taken.
+absl::Status LaneCore::BeginAt(uint64_t first, LaneSnapshots& snapshots) {
+  const absl::StatusOr<bool> has_files = snapshots.HasAny(partition_);
+  if (!has_files.ok()) return has_files.status();
+  if (*has_files) {
+    return absl::FailedPreconditionError(
+        Concat("partition ", partition_,
+               ": the last commit is gone, as one that has expired, and files of the lane are "
+               "there: so it had an owner, and what that has delivered is not known. Move the "
+               "consumer to the offset where a new life is to begin, or remove the files to begin "
+               "at the first record that is left, ",
+               first));
+  }
+  Begin(first);
+  return absl::OkStatus();
+}
+
+// A new life.
 void LaneCore::Begin(uint64_t first) {
   origin_.life = options_.life.value_or(RandomHashKey().front());
   origin_.offset = place_.next = first;

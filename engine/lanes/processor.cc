@@ -206,9 +206,10 @@ class Processor::Core final : private LogListener {
   void OnPositionLost(int partition, uint64_t first) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
     LaneCore& lost = lane(partition);
     lanes_[partition].starts_again = false;
-    lost.Park(absl::OutOfRangeError(Concat("partition ", partition, ": the records from offset ",
-                                           lost.Status().next,
-                                           " on are not there; what is left begins at ", first)));
+    lost.Park(absl::OutOfRangeError(Concat(
+        "partition ", partition, ": the records from offset ", lost.Status().next,
+        " on are not there; what is left begins at ", first,
+        ": put them back, or move the consumer to the offset where a new life is to begin")));
   }
   void OnEnd(int partition) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
     LaneCore& ended = lane(partition);

@@ -202,6 +202,9 @@ class ScriptedMember final : public PartitionedLog, private LaneSnapshots {
     if (found == snapshots.end()) return absl::NotFoundError("there is no such snapshot");
     return std::make_unique<StringSource>(found->second);
   }
+  absl::StatusOr<bool> HasAny(int number) override {
+    return !log_.partition(number).snapshots.empty();
+  }
   absl::Status RemoveBefore(int number, uint64_t snapshot) override {
     std::erase_if(log_.partition(number).snapshots,
                   [snapshot](const auto& each) { return each.first < snapshot; });

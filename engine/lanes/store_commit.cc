@@ -22,6 +22,7 @@ std::optional<LogCommit> CommitIn(const StoreCheckpoint& checkpoint) {
                    .needed = checkpoint.position.offset,
                    .metadata = {}};
   std::string_view metadata = checkpoint.metadata;
+  if (metadata == kLaneMetadata) return commit;  // was moved
   const bool has_lane = metadata.starts_with(kLaneMetadata);
   if (has_lane) metadata.remove_prefix(kLaneMetadata.size());
   FieldReader in(metadata);

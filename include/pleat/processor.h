@@ -227,8 +227,8 @@ struct ProcessorOptions {
   // the options that a snapshot needs to be alike (Restore): change these by SetOptions() later.
   uint64_t version = 0;
 
-  // Of the engine of each lane: its axis, its watermark delay and, on event time, its future limit;
-  // EngineOptionsFor() has these for lines of JSON. The number of partitions is 1 in any case.
+  // Of each lane's engine: axis and watermark delay; on event time a future limit as well if there
+  // is one, also in an intake. EngineOptionsFor() has these, and no limit if there is a reorder.
   EngineOptions engine;
 
   // On event time: for how long the log is silent until the lane takes it that events are older

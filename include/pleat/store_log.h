@@ -30,8 +30,8 @@
 
 namespace pleat::inline v0_1 {
 
-// The metadata of such a checkpoint begins so. Whoever moves the consumer by hand removes all of
-// it: then a lane begins a new life there.
+// The metadata of such a checkpoint begins so. Whoever moves the consumer by hand removes all
+// behind it: then a lane begins a new life there.
 inline constexpr std::string_view kLaneMetadata = "PL1";
 
 class PLEAT_EXPORT StoreLog final : public PartitionedLog {

@@ -13,6 +13,7 @@ namespace pleat::inline v0_1 {
 namespace {
 
 using std::chrono_literals::operator""h;
+using std::chrono_literals::operator""min;
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 using testing::ElementsAre;
@@ -139,6 +140,24 @@ TEST_F(EventTimeLaneTest, ATickThatARecordUndercutsIsRepeatedByTheNextOwner) {
   Run(2h);
   EXPECT_EQ(Status().phase, LanePhase::kLive) << Status().why;
   EXPECT_THAT(Texts(2h), ElementsAre("ann: 1"));
+}
+
+// As far as the tick has come the second record is not too far ahead. Without it, it would be.
+TEST_F(EventTimeLaneTest, WhereStampsMayLieTooFarAheadTheNextOwnerRepeatsEachTick) {
+  ProcessorOptions options = OnEventTime(30s);
+  options.engine.future_limit = 10min;
+  Start(options);
+  Append("ann", 0s, 0s);
+  Run(2h);
+  EXPECT_THAT(Texts(2h), ElementsAre("ann: 0"));
+  Append("ann", 2h + 5min, 2h + 5min);
+  Run(2h + 5min);
+  Start(options);
+  Append("ann", 24000h, 2h + 6min);  // of a broken clock: nobody is late behind it
+  Append("ann", 2h + 5min + 5s, 2h + 6min);
+  Run(3h);
+  EXPECT_EQ(Status().phase, LanePhase::kLive) << Status().why;
+  EXPECT_THAT(Texts(3h), ElementsAre("ann: 1 3"));
 }
 
 }  // namespace

@@ -65,7 +65,12 @@ ProcessorOptions OptionsFor(const RunOptions& options, int partitions) {
   constexpr uint64_t kLeast = uint64_t{1} << 20;
   ProcessorOptions lanes;
   lanes.version = VersionOf(options);
-  lanes.engine = EngineOptionsFor(options.collections.front().event());
+  const EventSpec& event = options.collections.front().event();
+  lanes.engine = EngineOptionsFor(event);
+  // Lines that wait are held against it before the engine is; it keeps no other ones out.
+  if (event.future_limit < kForever) {
+    lanes.engine.future_limit = event.future_limit + std::min(event.reorder, kForever / 2);
+  }
   lanes.idle = options.idle;
   // A run that ends with the log does not wait for silence, so that what is open stays open.
   const bool on_event_time = lanes.engine.axis == Axis::kEvent;

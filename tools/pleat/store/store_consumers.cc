@@ -110,7 +110,8 @@ absl::Status Move(const std::string& directory, const EventStoreReader& store,
     }
     checkpoints.push_back((*consumer)->checkpoint(p));
     checkpoints.back().position = offset;
-    if (checkpoints.back().metadata.starts_with(kLaneMetadata)) checkpoints.back().metadata.clear();
+    std::string& metadata = checkpoints.back().metadata;
+    if (metadata.starts_with(kLaneMetadata)) metadata = kLaneMetadata;
   }
   return (*consumer)->Commit(checkpoints);
 }
