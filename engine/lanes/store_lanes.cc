@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <absl/functional/function_ref.h>
 #include <pleat/event_store_reader.h>
 #include <pleat/store_log.h>
 
@@ -272,17 +273,22 @@ class LaneDecision {
 
   KeptLane& lane() { return lane_; }
 
-  absl::Status Keep(HeldKeys& book) { return Keep(book, lane_.checkpoint->held); }
-  absl::Status Keep(BuriedMessages& book) { return Keep(book, lane_.checkpoint->buried); }
+  // Whether the commit says what it has to, as far as it has room; else nothing is committed.
+  using Check = absl::FunctionRef<absl::Status(const LaneCheckpoint& committed)>;
+  absl::Status Keep(HeldKeys& book) { return Keep(book, lane_.checkpoint->held, Unchecked); }
+  absl::Status Keep(BuriedMessages& book, Check check = Unchecked) {
+    return Keep(book, lane_.checkpoint->buried, check);
+  }
 
  private:
+  static absl::Status Unchecked(const LaneCheckpoint& /*committed*/) { return absl::OkStatus(); }
   absl::Status NoLane(int partition) const {
     return absl::NotFoundError(
         Concat("consumer ", consumer_, " has no lane of partition ", partition));
   }
 
   template <class Books>
-  absl::Status Keep(const Books& book, std::optional<uint64_t>& number) {
+  absl::Status Keep(const Books& book, std::optional<uint64_t>& number, Check check) {
     const int partition = kept_.partition;
     const std::optional<uint64_t> before = number;
     number.reset();
@@ -294,6 +300,10 @@ class LaneDecision {
       number = *put;
     }
     lane_.commit.metadata = BytesOf(*lane_.checkpoint);
+    if (absl::Status right = check(*CheckpointIn(lane_.commit.metadata)); !right.ok()) {
+      if (number) directory_->files().Remove(partition, *number).IgnoreError();
+      return right;
+    }
     kept_.metadata = CheckpointMetadata(lane_.commit);
     if (absl::Status committed = opened_->Commit(kept_); !committed.ok()) return committed;
     // One that is left goes with a snapshot of the next owner.
@@ -378,17 +388,16 @@ absl::Status StoreLog::Drop(std::string_view directory, std::string_view consume
                             const MessageId& id, Storage* storage) {
   LaneDecision decision(directory, consumer, storage);
   if (absl::Status opened = decision.Open(id.partition); !opened.ok()) return opened;
-  const LaneCheckpoint& checkpoint = *decision.lane().checkpoint;
-  const std::optional<BuriedMessages::Name> name = NameIn(checkpoint, id);
+  const std::optional<BuriedMessages::Name> name = NameIn(*decision.lane().checkpoint, id);
   BuriedMessages& buried = decision.lane().buried;
   if (!name || !buried.Drop(*name)) return NotBuried(id);
   // Without the book only the commit says that nobody waits for it.
-  if (!IsConfirmed(checkpoint.streams[id.stream], id.number)) {
+  return decision.Keep(buried, [&id](const LaneCheckpoint& committed) {
+    if (IsConfirmed(committed.streams[id.stream], id.number)) return absl::OkStatus();
     return absl::ResourceExhaustedError(
         Concat("partition ", id.partition, ": the commit has no room to say that message ",
                id.number, " is done: let messages before it be acked first"));
-  }
-  return decision.Keep(buried);
+  });
 }
 
 }  // namespace pleat::inline v0_1
