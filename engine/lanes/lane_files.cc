@@ -82,13 +82,13 @@ absl::Status LaneFiles::FindLast() {
   return absl::OkStatus();
 }
 
-absl::Status LaneFiles::WriteNew(Write write) {
+absl::Status LaneFiles::WriteNew(const std::string& name, Write write) {
   // A start that was killed may have left one.
-  if (absl::Status removed = directory_->Remove(new_name_);
+  if (absl::Status removed = directory_->Remove(name);
       !removed.ok() && !absl::IsNotFound(removed)) {
     return removed;
   }
-  const absl::StatusOr<std::unique_ptr<StorageWriter>> writer = directory_->CreateFile(new_name_);
+  const absl::StatusOr<std::unique_ptr<StorageWriter>> writer = directory_->CreateFile(name);
   if (!writer.ok()) return writer.status();
   WriterSink sink(**writer);
   absl::Status status = write(sink);
@@ -98,12 +98,14 @@ absl::Status LaneFiles::WriteNew(Write write) {
 }
 
 absl::StatusOr<uint64_t> LaneFiles::Put(int partition, Write write) {
-  if (absl::Status wrote = WriteNew(write); !wrote.ok()) return wrote;
+  // Each partition has a name of its own, as others of the process may be written meanwhile.
+  const std::string new_name = Concat(new_name_, "-", partition);
+  if (absl::Status wrote = WriteNew(new_name, write); !wrote.ok()) return wrote;
   // Another process may have had the partition meanwhile.
   if (absl::Status found = FindLast(); !found.ok()) return found;
   // No number is used twice, also if the directory cannot be synced.
   const uint64_t number = ++last_[partition];
-  absl::Status status = directory_->Rename(new_name_, NameOf(partition, number));
+  absl::Status status = directory_->Rename(new_name, NameOf(partition, number));
   if (status.ok()) status = directory_->SyncDirectory();
   if (!status.ok()) return status;
   return number;

@@ -34,10 +34,10 @@ class PLEAT_EXPORT LaneFiles final : public LaneSnapshots {
       : directory_(std::move(directory)), new_name_(std::move(new_name)) {}
 
   absl::Status FindLast();
-  absl::Status WriteNew(Write write);
+  absl::Status WriteNew(const std::string& name, Write write);
 
   const std::unique_ptr<StorageDirectory> directory_;
-  const std::string new_name_;    // of a snapshot that is being written
+  const std::string new_name_;    // begins that of a snapshot which is being written
   std::map<int, uint64_t> last_;  // the greatest number of each partition
 };
 

@@ -24,12 +24,17 @@ constexpr int kPagesAPoll = 64;
 
 class StoreLog::Core {
  public:
-  Core(std::unique_ptr<EventStoreReader> store, std::unique_ptr<StoreConsumer> consumer,
+  Core(std::unique_ptr<EventStoreReader> store, std::shared_ptr<StoreConsumer> consumer,
        std::unique_ptr<LaneFiles> files, PartitionRange range)
       : store_(std::move(store)), consumer_(std::move(consumer)), files_(std::move(files)) {
     const int end = std::min(range.end, store_->partitions());
     for (int p = std::max(range.begin, 0); p < end; ++p) to_assign_.push_back(p);
   }
+
+  static absl::StatusOr<std::unique_ptr<Core>> Open(std::string_view directory,
+                                                    std::shared_ptr<StoreConsumer> consumer,
+                                                    std::string_view name,
+                                                    PartitionRange partitions, Storage* storage);
 
   int partitions() const { return store_->partitions(); }
   absl::StatusOr<bool> Poll(LogListener& listener);
@@ -69,7 +74,7 @@ class StoreLog::Core {
   }
 
   const std::unique_ptr<EventStoreReader> store_;
-  const std::unique_ptr<StoreConsumer> consumer_;
+  const std::shared_ptr<StoreConsumer> consumer_;  // of several logs
   const std::unique_ptr<LaneFiles> files_;
   std::vector<int> to_assign_;
   std::map<int, Reading> readings_;
@@ -176,24 +181,53 @@ absl::StatusOr<bool> StoreLog::Core::Poll(LogListener& listener) {
 StoreLog::StoreLog(std::unique_ptr<Core> core) : core_(std::move(core)) {}
 StoreLog::~StoreLog() = default;
 
+absl::StatusOr<std::unique_ptr<StoreLog::Core>> StoreLog::Core::Open(
+    std::string_view directory, std::shared_ptr<StoreConsumer> consumer, std::string_view name,
+    PartitionRange partitions, Storage* storage) {
+  absl::StatusOr<std::unique_ptr<EventStoreReader>> store =
+      EventStoreReader::Open(directory, storage);
+  if (!store.ok()) return store.status();
+  Storage& files_of = storage == nullptr ? PosixStorage() : *storage;
+  absl::StatusOr<std::unique_ptr<StorageDirectory>> beside =
+      files_of.OpenDirectory(Concat(directory, "/consumers/", name), IfMissing::kFail);
+  if (!beside.ok()) return beside.status();
+  absl::StatusOr<std::unique_ptr<LaneFiles>> files = LaneFiles::Open(*std::move(beside));
+  if (!files.ok()) return files.status();
+  return std::make_unique<Core>(*std::move(store), std::move(consumer), *std::move(files),
+                                partitions);
+}
+
 absl::StatusOr<std::unique_ptr<StoreLog>> StoreLog::Open(std::string_view directory,
                                                          std::string_view consumer,
                                                          PartitionRange partitions,
                                                          Storage* storage) {
-  absl::StatusOr<std::unique_ptr<EventStoreReader>> store =
-      EventStoreReader::Open(directory, storage);
-  if (!store.ok()) return store.status();
   absl::StatusOr<std::unique_ptr<StoreConsumer>> opened =
       StoreConsumer::Open(directory, consumer, storage);
   if (!opened.ok()) return opened.status();
-  Storage& files_of = storage == nullptr ? PosixStorage() : *storage;
-  absl::StatusOr<std::unique_ptr<StorageDirectory>> beside =
-      files_of.OpenDirectory(Concat(directory, "/consumers/", consumer), IfMissing::kFail);
-  if (!beside.ok()) return beside.status();
-  absl::StatusOr<std::unique_ptr<LaneFiles>> files = LaneFiles::Open(*std::move(beside));
-  if (!files.ok()) return files.status();
-  return std::unique_ptr<StoreLog>(new StoreLog(std::make_unique<Core>(
-      *std::move(store), *std::move(opened), *std::move(files), partitions)));
+  absl::StatusOr<std::unique_ptr<Core>> core =
+      Core::Open(directory, *std::move(opened), consumer, partitions, storage);
+  if (!core.ok()) return core.status();
+  return std::unique_ptr<StoreLog>(new StoreLog(*std::move(core)));
+}
+
+absl::StatusOr<std::vector<std::unique_ptr<StoreLog>>> StoreLog::OpenSeveral(
+    std::string_view directory, std::string_view consumer, int several, Storage* storage) {
+  PLEAT_CHECK(several >= 1);
+  absl::StatusOr<std::unique_ptr<StoreConsumer>> opened =
+      StoreConsumer::Open(directory, consumer, storage);
+  if (!opened.ok()) return opened.status();
+  const std::shared_ptr<StoreConsumer> shared = *std::move(opened);
+  const int partitions = shared->partitions();
+  const int count = std::min(several, partitions);
+  std::vector<std::unique_ptr<StoreLog>> logs;
+  for (int i = 0; i < count; ++i) {
+    const PartitionRange range = PartitionRange::ForWorker(i, count, partitions);
+    absl::StatusOr<std::unique_ptr<Core>> core =
+        Core::Open(directory, shared, consumer, range, storage);
+    if (!core.ok()) return core.status();
+    logs.push_back(std::unique_ptr<StoreLog>(new StoreLog(*std::move(core))));
+  }
+  return logs;
 }
 
 int StoreLog::partitions() const noexcept { return core_->partitions(); }

@@ -44,6 +44,12 @@ class PLEAT_EXPORT StoreLog final : public PartitionedLog {
                                                         std::string_view consumer,
                                                         PartitionRange partitions = {},
                                                         Storage* storage = nullptr);
+  // Several that have the consumer together, and each a range of its partitions, as equal as can
+  // be: for a processor each, on a thread of its own. At most as many as there are partitions.
+  // REQUIRES: several >= 1.
+  static absl::StatusOr<std::vector<std::unique_ptr<StoreLog>>> OpenSeveral(
+      std::string_view directory, std::string_view consumer, int several,
+      Storage* storage = nullptr);
   ~StoreLog() override;
 
   int partitions() const noexcept;
