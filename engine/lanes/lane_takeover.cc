@@ -28,6 +28,7 @@ std::optional<uint64_t> LaneCore::Start(const LogCommit* committed, uint64_t fir
     Park(std::move(status));
     return std::nullopt;
   }
+  PopAll();  // there is nothing yet, but who watches a collection begins here
   if (phase_ == LanePhase::kReplaying && place_.next >= last_.offset) FinishReplay();
   if (phase_ == LanePhase::kParked) return std::nullopt;
   return place_.next;

@@ -146,6 +146,10 @@ class PLEAT_EXPORT JsonLiveSet {
   // Advance(now, 0) makes due do not count, however many they are.
   absl::Status TakeChanges(bool refreshes, WriteLines write);
 
+  // The same, each by itself with its series, as JsonFolder::PopEach().
+  using EachLine = absl::FunctionRef<void(std::string_view key, std::string_view line)>;
+  absl::Status TakeChanges(bool refreshes, EachLine each);
+
   // Hands a line for each series that is not empty at `at` to `write`: in the order in which they
   // became non-empty, or of the top ones the largest first. REQUIRES: `at` is not before the
   // engine's time.

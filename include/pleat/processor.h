@@ -128,8 +128,8 @@ class PLEAT_EXPORT Lane {
     });
   }
 
-  // The same for a collection that has another way to pop, such as a JsonFolder (json.h):
-  // `pop_all(add)` pops all that there is, and calls `add(key, payload)` for each.
+  // The same for another way to pop, such as that of a JsonFolder (json.h): `pop_all(add)` pops all
+  // that there is, and calls add(key, payload) for each; at first behind a restore, if any.
   using AddMessage = absl::FunctionRef<void(std::string_view key, std::string payload)>;
   using PopAll = std::function<void(AddMessage)>;
   void Publish(std::string_view name, PopAll pop_all);

@@ -104,7 +104,9 @@ class [[gnu::visibility("hidden")]] JsonLiveSet::Impl {
   }
 
   void WatchChanges() noexcept;
+  using EachLine = absl::FunctionRef<void(std::string_view key, std::string_view line)>;
   absl::Status TakeChanges(bool refreshes, WriteLines write);
+  absl::Status TakeChanges(bool refreshes, EachLine each);
   void WriteCounts(EngineTime at, const CountSpec& counts, WriteLines write) const;
   void WriteLive(WriteLines write) const;
 
@@ -231,6 +233,23 @@ absl::Status JsonLiveSet::Impl::TakeChanges(bool refreshes, WriteLines write) {
   return absl::OkStatus();
 }
 
+absl::Status JsonLiveSet::Impl::TakeChanges(bool refreshes, EachLine each) {
+  LineWriter line;
+  const auto print = [&](const AnyChange& change) {
+    if (change.cause == Cause::kRefreshed && !refreshes) return;
+    line.Clear();
+    changes_printer_.AppendChange(change, line);
+    each(change.series, line.text().substr(0, line.size() - 1));
+  };
+  for (ReadChanges read = ReadChanges::kMore; read == ReadChanges::kMore;) {
+    read = live_set_.Read(kAllSeries, changes_, kChangesAtOnce, print);
+    if (read == ReadChanges::kResync) {
+      return absl::ResourceExhaustedError("more changes at once than are kept");
+    }
+  }
+  return absl::OkStatus();
+}
+
 void JsonLiveSet::Impl::WriteCounts(EngineTime at, const CountSpec& counts,
                                     WriteLines write) const {
   LiveSetPrinter printer(spec_);
@@ -327,6 +346,9 @@ void JsonLiveSet::StartInput() noexcept { impl_->feed().StartInput(); }
 void JsonLiveSet::WatchChanges() noexcept { impl_->WatchChanges(); }
 absl::Status JsonLiveSet::TakeChanges(bool refreshes, WriteLines write) {
   return impl_->TakeChanges(refreshes, write);
+}
+absl::Status JsonLiveSet::TakeChanges(bool refreshes, EachLine each) {
+  return impl_->TakeChanges(refreshes, each);
 }
 void JsonLiveSet::WriteCounts(EngineTime at, const CountSpec& counts, WriteLines write) const {
   impl_->WriteCounts(at, counts, write);
