@@ -42,6 +42,24 @@ constexpr const char* kFold =
 constexpr const char* kRollup =
     "rollup --key user --window 5m --allowed-lateness 30s --time t --time-unit s --value n";
 
+constexpr const char* kLive =
+    "live --key page --member user --ttl 60s --time t --time-unit s --remove-when act=leave "
+    "--refreshes";
+
+// Lines of users on three pages, who come again, leave, and fall silent; some bad and some late.
+std::string VisitsFrom(int begin, int end) {
+  std::string text;
+  for (int n = begin; n < end; ++n) {
+    const int at = 1'700'000'000 + 3 * n + n / 40 * 50 - (n % 50 == 49 ? 200 : 0);
+    text += "{\"page\":\"p" + std::to_string(n % 3) + "\",\"user\":\"u" +
+            std::to_string(n * n % 29) + "\"" +
+            (n % 97 == 96 ? "}\n"
+                          : ",\"t\":" + std::to_string(at) +
+                                (n % 23 == 22 ? ",\"act\":\"leave\"}\n" : "}\n"));
+  }
+  return text;
+}
+
 // Lines of twenty users, with pauses in which groups close, some bad and some late.
 std::string LinesFrom(int begin, int end) {
   std::string text;
@@ -127,7 +145,8 @@ class LaneRunTest : public testing::Test {
 
   // Runs the command until so many of its processes were killed at drawn system calls, and one has
   // ended: whenever one ends, its file has the lines.
-  void KillAndGoOn(const std::string& command, const LinesByLane& expected, uint64_t wanted) {
+  void KillAndGoOn(const std::string& command, const LinesByLane& expected, uint64_t wanted,
+                   const std::string& more = "") {
     const uint64_t seed = AnySeed();
     SCOPED_TRACE("PLEAT_SEED=" + std::to_string(seed));
     std::mt19937_64 random(seed);
@@ -139,7 +158,7 @@ class LaneRunTest : public testing::Test {
       const ::pleat::Words words =
           Pleat("run --store " + store_ + " --consumer c" + name +
                 " --at-end keep --idle inf --commit-every 1ms --replay-limit 700 --output " + out +
-                " " + command);
+                " " + more + " " + command);
       for (bool killed = true; killed;) {
         const uint64_t call = calls == UINT64_MAX ? calls : 1 + random() % (calls + calls / 4);
         const TroubledEnd end = RunUpToCall(words, call, scratch_ / "err");
@@ -236,7 +255,24 @@ TEST_F(LaneRunTest, OtherOptionsTakeOverWhereTheRunBeforeEndedInOrder) {
   EXPECT_EQ(Run("", std::string(kFold) + " --no-meta").code, 0);
   const Finished other = Run("", std::string(kFold) + " --max-wait 2h");
   EXPECT_EQ(other.code, 1);
-  EXPECT_THAT(other.err, HasSubstr("max_wait is 7200s, and forever in the snapshot"));
+  const std::string why = "fold: --max-wait is 7200s, and was forever when the run before ended";
+  EXPECT_THAT(other.err, HasSubstr("pleat run: parked: all 4 partitions: " + why));
+  EXPECT_THAT(other.err, HasSubstr("nothing is done, and nothing is lost\n"));
+
+  // Others can tell, until somebody has gone on.
+  const auto lanes = [&] {
+    return RunToEnd(Pleat("lanes --store " + store_ + " --consumer test"));
+  };
+  EXPECT_EQ(lanes().code, 1);
+  EXPECT_THAT(lanes().out, HasSubstr("consumer     test: 4 lanes parked, no process\n"));
+  EXPECT_THAT(lanes().out, HasSubstr("Parked by the last run:\npartition 0: " + why));
+  EXPECT_THAT(RunToEnd(Pleat("lanes --store " + store_)).out, HasSubstr("4 lanes parked"));
+  const Finished moved =
+      RunToEnd(Pleat("store consumers " + store_ + " --move test --partition 0 --from 0"));
+  EXPECT_EQ(moved.code, 0) << moved.err;
+  EXPECT_THAT(lanes().out, HasSubstr("3 lanes parked"));
+  EXPECT_EQ(Run("", kFold).code, 0);
+  EXPECT_THAT(lanes().out, Not(HasSubstr("parked")));
 }
 
 TEST_F(LaneRunTest, OtherOptionsBehindAKillParkThePartition) {
@@ -251,8 +287,9 @@ TEST_F(LaneRunTest, OtherOptionsBehindAKillParkThePartition) {
     if (run.code == 1) said = run.err;
     std::filesystem::remove(out_);
   }
-  EXPECT_THAT(said, HasSubstr("pleat run: parked: partition "));
-  EXPECT_THAT(said, HasSubstr("let that version go on, and stop it"));
+  EXPECT_THAT(said, HasSubstr("pleat run: parked: "));
+  EXPECT_THAT(said, HasSubstr(": the run before had other options, and was killed: start it once "
+                              "more with its options, and end it"));
 }
 
 TEST_F(LaneRunTest, FollowsUntilItIsAskedToEnd) {
@@ -278,7 +315,7 @@ TEST_F(LaneRunTest, SaysWhatIsWrongAndWhatIsRight) {
   EXPECT_THAT(said("--consumer a fold --key k --quiet 1m"), HasSubstr("--store: is required"));
   EXPECT_THAT(said("--store a fold --key k --quiet 1m"), HasSubstr("--consumer: is required"));
   EXPECT_THAT(said(here), HasSubstr("say what to make of the records"));
-  EXPECT_THAT(said(here + "live --key k"), HasSubstr("cannot run \"live\""));
+  EXPECT_THAT(said(here + "presence --key k"), HasSubstr("cannot run \"presence\""));
   EXPECT_THAT(said(here + "fold --quiet 1m"), HasSubstr("--key"));
   EXPECT_THAT(said(here + "fold --key k --quiet 1m --output x"), HasSubstr("--output: "));
   EXPECT_THAT(said(here + "fold --key k --quiet 1m x.ndjson"), HasSubstr("takes no FILE"));
@@ -323,8 +360,96 @@ TEST_F(LaneRunTest, CheckSaysWhatWouldBeGuaranteedAndRunsNothing) {
   Append(LinesFrom(0, 10));
   const Finished run = Run("--check --output " + out_);
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("each line once, also after a kill"));
+  EXPECT_THAT(run.out, HasSubstr("lines       each once, also after a kill"));
+  EXPECT_THAT(run.out, HasSubstr("begins      at the first record of each partition"));
+  EXPECT_THAT(run.out, HasSubstr("output      " + out_ + ", which is made\n"));
+  EXPECT_FALSE(std::filesystem::exists(out_));
   EXPECT_THAT(RunToEnd(Pleat("store consumers " + store_)).out, Not(HasSubstr("test")));
+}
+
+TEST_F(LaneRunTest, CheckSaysWhatTheRunWouldMeet) {
+  Append(LinesFrom(0, 1'000));
+  EXPECT_EQ(Run("--output " + out_).code, 0);
+  Append(LinesFrom(1'000, 1'100));
+  const auto files = [&] {
+    std::map<std::string, std::string> all;
+    for (const auto& each : std::filesystem::recursive_directory_iterator(store_)) {
+      const bool is_lock = each.path().filename() == "LOCK";  // has the number of a process
+      if (each.is_regular_file() && !is_lock) all[each.path()] = Content(each.path());
+    }
+    all[out_] = Content(out_);
+    return all;
+  };
+  const std::map<std::string, std::string> before = files();
+  const Finished same = Run("--check --output " + out_);
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_THAT(same.out, HasSubstr("begins      where the run before has ended\n"));
+  EXPECT_THAT(same.out, HasSubstr("output      " + out_ + ", behind the "));
+
+  const Finished other = Run("--check --output " + out_, std::string(kFold) + " --max-wait 2h");
+  EXPECT_EQ(other.code, 1);
+  EXPECT_THAT(other.out, HasSubstr("would be    parked: all 4 partitions: fold: --max-wait is"));
+
+  const std::string note = scratch_.Write("note", "buy milk");
+  const Finished refused = Run("--check --output " + note);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("holds lines that no run has written"));
+  EXPECT_EQ(Content(note), "buy milk");
+  EXPECT_EQ(Run("--check --output " + scratch_ / "none/out").code, 1);
+
+  const Finished one = Run("--check", "fold --key '' --quiet 60s --time t --time-unit s");
+  EXPECT_THAT(one.out, HasSubstr("--key '' makes one group of each of the 4 partitions"));
+  EXPECT_TRUE(files() == before);
+}
+
+TEST_F(LaneRunTest, AnOptionAtAWrongPlaceIsToldItsPlace) {
+  const auto said = [](const std::string& words) {
+    const Finished run = RunToEnd(Pleat("run " + words));
+    EXPECT_EQ(run.code, 2) << run.err;
+    return run.err;
+  };
+  EXPECT_THAT(said("--store s --consumer c --key user fold --quiet 1m"),
+              HasSubstr("--key: stands behind fold, as its option"));
+  EXPECT_THAT(said("--store s --consumer c --window 1h rollup"),
+              HasSubstr("--window: stands behind rollup, as its option"));
+  EXPECT_THAT(said("--store s fold --key user --quiet 1m --consumer c"),
+              HasSubstr("--consumer: stands before fold, as an option of pleat run"));
+}
+
+TEST_F(LaneRunTest, AUnitThatIsLikelyWrongIsSaidAtTheFirstEvents) {
+  Append(LinesFrom(0, 100));
+  const Finished run = Run("", "fold --key user --quiet 60s --time t --time-unit ms");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("pleat run: so far all events are of 1970-01-20T"));
+  EXPECT_THAT(run.err, HasSubstr("is --time-unit right?\n"));
+  EXPECT_THAT(Run("--consumer right").err, Not(HasSubstr("--time-unit")));
+}
+
+TEST_F(LaneRunTest, MetricsSayHowTheRunAndItsLanesStand) {
+  Append(LinesFrom(0, 1'000));
+  const std::string metrics = scratch_ / "run.prom";
+  EXPECT_EQ(Run("--threads 2 --metrics " + metrics).code, 0);
+  const std::string text = Content(metrics);
+  EXPECT_THAT(text, HasSubstr("pleat_run_records_total{collection=\"test\"} 1000\n"));
+  EXPECT_THAT(text, HasSubstr("pleat_run_invalid_total{collection=\"test\"} 10\n"));
+  for (const std::string partition : {"0", "1", "2", "3"}) {
+    EXPECT_THAT(text, HasSubstr("pleat_lane_unread{processor=\"test\",partition=\"" + partition +
+                                "\"} 0\n"));
+  }
+  const std::string other = scratch_.Write("other", "buy milk");
+  EXPECT_NE(Run("--metrics " + other).code, 0);
+  EXPECT_EQ(Content(other), "buy milk");
+}
+
+TEST_F(LaneRunTest, TheSummaryAndASignalSayHowMuchWasRead) {
+  Append(LinesFrom(0, 200));
+  EXPECT_THAT(Run("--consumer all").err, Not(HasSubstr(" 0 B/s")));
+  Subprocess run(Pleat("run --store " + store_ + " --consumer test --idle inf " + kFold));
+  ASSERT_TRUE(run.AwaitOut("\"user\""));
+  run.Signal(SIGUSR1);
+  EXPECT_TRUE(run.AwaitErr("200 records"));
+  run.Signal(SIGTERM);
+  EXPECT_EQ(run.Wait(), 143) << run.err();
 }
 
 TEST_F(LaneRunTest, AFlushAtTheEndClosesWhatIsOpen) {
@@ -343,6 +468,99 @@ TEST_F(LaneRunTest, AFlushAtTheEndClosesWhatIsOpen) {
   EXPECT_EQ(Run(flush + out_).code, 0);
   EXPECT_THAT(Content(out_), StartsWith(before));
   EXPECT_GT(Content(out_).size(), before.size());
+}
+
+TEST_F(LaneRunTest, MakesTheChangesThatLiveMakesOfEachPartition) {
+  Append(VisitsFrom(0, 2'000));
+  const std::string command = std::string(kLive) + " --reorder 20s";
+  const std::string late = scratch_ / "late";
+  const Finished run = Run("--at-end flush --late " + late + " --output " + out_, command);
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.err, testing::ContainsRegex("records +2,000 +20 invalid, [1-9][0-9]* late"));
+  EXPECT_EQ(ByLane(Content(out_)), OfPlainCommand(store_, command, "live", "flush"));
+  EXPECT_THAT(Content(out_),
+              AllOf(HasSubstr("\"cause\":\"expired\""), HasSubstr("\"cause\":\"refreshed\""),
+                    HasSubstr("\"cause\":\"unpublished\"")));
+  EXPECT_THAT(LinesOf(Content(late)).front(), HasSubstr("\"reason\":\"late\""));
+}
+
+TEST_F(LaneRunTest, AFileHasEachChangeOnceWhereverTheRunIsKilled) {
+  Append(VisitsFrom(0, 5'000));
+  KillAndGoOn(kLive, OfPlainCommand(store_, kLive, "live", "flush"),
+              ShareOf({.whole = 200, .usual = 20, .sanitized = 3}), "--threads 2");
+}
+
+TEST_F(LaneRunTest, ALiveSetIsAloneInItsRunAndPrintsNoCounts) {
+  Append(VisitsFrom(0, 10));
+  const std::string live =
+      scratch_.Write("live.json", RunToEnd(Pleat(std::string(kLive) + " --print-spec")).out);
+  EXPECT_EQ(Run("--live " + live, "").code, 0);
+  const Finished two = Run("--live " + live, kFold);
+  EXPECT_EQ(two.code, 2);
+  EXPECT_THAT(two.err, HasSubstr("a live set is alone in its run: give live another run"));
+  const Finished counts = Run("", "live --key page --member user --ttl 60s --every 1m");
+  EXPECT_EQ(counts.code, 2);
+  EXPECT_THAT(counts.err, HasSubstr("--every: prints counts, and a run prints changes"));
+  const Finished folded = Run("--consumer other", kFold);
+  EXPECT_EQ(folded.code, 0) << folded.err;
+}
+
+TEST_F(LaneRunTest, ThreadsMakeTheLinesThatOneThreadMakesOfEachPartition) {
+  Append(LinesFrom(0, 3'000));
+  const Finished run = Run("--threads 3 --output " + out_);
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.err, testing::ContainsRegex("records +3,000 +30 invalid"));
+  EXPECT_EQ(ByLane(Content(out_)), OfPlainCommand(store_, kFold, "fold"));
+
+  // What three have begun, more threads than there are partitions and one alone go on with.
+  Append(LinesFrom(3'000, 5'000));
+  EXPECT_EQ(Run("-j 9 --output " + out_).code, 0);
+  Append(LinesFrom(5'000, 6'000));
+  EXPECT_EQ(Run("--output " + out_).code, 0);
+  EXPECT_EQ(ByLane(Content(out_)), OfPlainCommand(store_, kFold, "fold"));
+}
+
+TEST_F(LaneRunTest, ThreadsEndInOrderAtASignal) {
+  Append(LinesFrom(0, 500));
+  const std::string words =
+      "run --store " + store_ + " --idle inf --threads 4 --quiet-summary --consumer ";
+  Subprocess run(Pleat(words + "test " + kFold));
+  ASSERT_TRUE(run.AwaitOut("\"user\""));
+  run.Signal(SIGTERM);
+  EXPECT_EQ(run.Wait(), 143) << run.err();
+  const Finished rest = Run("");
+  EXPECT_EQ(ByLane(run.out() + rest.out), OfPlainCommand(store_, kFold, "fold"));
+}
+
+TEST_F(LaneRunTest, AFileHasEachLineOnceWhereverTheThreadsAreKilled) {
+  Append(LinesFrom(0, 20'000));
+  KillAndGoOn(kFold, OfPlainCommand(store_, kFold, "fold"),
+              ShareOf({.whole = 300, .usual = 20, .sanitized = 5}), "--threads 4");
+}
+
+TEST_F(LaneRunTest, AStreamOfThreadsThatAreKilledLosesNoLineAndRepeatsSomeWithTheirIds) {
+  Append(LinesFrom(0, 5'000));
+  const uint64_t seed = AnySeed();
+  SCOPED_TRACE("PLEAT_SEED=" + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  std::set<std::string> lines;  // of all runs
+  uint64_t kills = 0;
+  for (bool killed = true; killed;) {
+    const ::pleat::Words words =
+        Pleat(Words("--commit-every 1ms --replay-limit 300 --threads 4 --quiet-summary"));
+    const uint64_t call = kills == 10 ? UINT64_MAX : 100 + random() % 400;
+    const TroubledEnd end = RunUpToCall(words, call, scratch_ / "err", out_);
+    killed = end.killed;
+    kills += killed ? 1 : 0;
+    ASSERT_TRUE(killed || end.code == 0) << Content(scratch_ / "err");
+    const std::string text = Content(out_);
+    for (const std::string& line : LinesOf(text.substr(0, text.rfind('\n') + 1)))
+      lines.insert(line);
+  }
+  // Two lines of one id that are not the same would be told by ByLane().
+  std::string all;
+  for (const std::string& line : lines) all += line + "\n";
+  EXPECT_EQ(ByLane(all), OfPlainCommand(store_, kFold, "fold"));
 }
 
 TEST_F(LaneRunTest, AFileHasEachLineOnceWhereverTheRunIsKilled) {

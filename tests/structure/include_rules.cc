@@ -113,11 +113,11 @@ const std::vector<Edge>& Edges() {
       std::erase(others, command);
       all.push_back({command, {command, "tools/pleat/", "pleat/"}, others});
     }
-    // But for a run, which makes collections as fold and rollup do.
+    // But for a run, which makes collections as fold, rollup and live do.
     all.push_back({"tools/pleat/run/",
                    {"tools/pleat/run/", "tools/pleat/", "pleat/"},
-                   {"tools/pleat/analyze/", "tools/pleat/lanes/", "tools/pleat/live/",
-                    "tools/pleat/state/", "tools/pleat/store/"}});
+                   {"tools/pleat/analyze/", "tools/pleat/lanes/", "tools/pleat/state/",
+                    "tools/pleat/store/"}});
     all.push_back({"tools/pleat/main.cc", {"tools/pleat/", "pleat/"}});
     all.push_back({"tools/pleat/", {"tools/pleat/", "pleat/"}, commands});
     all.push_back({"examples/", {"pleat/"}});

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "tools/pleat/json_text.h"
 #include "tools/pleat/lanes/lanes_text.h"
 #include "tools/pleat/lock_owner.h"
+#include "tools/pleat/parked_lanes.h"
 
 namespace pleat::cli {
 namespace {
@@ -66,8 +68,8 @@ What is shown is on the disk: it takes no lock, and may be asked beside a run,
     waiting    messages that were decided, and are not known as delivered
     held       keys whose first record was refused, and waits with those behind
     buried     messages that were set aside
-    state      up to date; behind; cannot go on: its next run would park it
-A lane that a run has parked shows as behind: that run has said why.
+    state      up to date; behind; parked by the last run of pleat run, with the
+               reason below; cannot go on: its next run would park it
 Held keys and buried messages are those of programs with a handler of their
   own; pleat run has neither.
 --retry, --drop, --revive and --drop-message write what you decide; the next run
@@ -76,7 +78,7 @@ Held keys and buried messages are those of programs with a handler of their
   an error, and nothing is changed.
 ID has the consumer's name in front; a program that names its messages
   otherwise has that name there.
-Exit codes: 0 done; 1 a lane cannot go on, a file is damaged, no such store,
+Exit codes: 0 done; 1 a lane cannot go on, or is parked, a file is damaged, no such store,
   consumer, key or message, a run holds the consumer, could not be read or
   written; 2 wrong usage.
 )";
@@ -151,6 +153,14 @@ absl::StatusOr<ConsumerLanes> LookAt(const std::string& store, const std::string
                          .all = *std::move(looked),
                          .process = LockOwner(directory),
                          .committed = std::nullopt};
+  for (const ParkedLane& each : ReadParked(store, name)) {
+    if (each.partition < 0 || std::ssize(consumer.all.lanes) <= each.partition) continue;
+    LaneStatus& lane = consumer.all.lanes[static_cast<size_t>(each.partition)];
+    if (!lane.why.ok() || lane.next != each.next) continue;
+    lane.phase = LanePhase::kParked;
+    lane.why = absl::FailedPreconditionError("partition " + std::to_string(each.partition) + ": " +
+                                             each.why);
+  }
   struct stat file{};
   if (stat((directory + "/CHECKPOINT").c_str(), &file) == 0) {
     consumer.committed = FromUnix(std::chrono::seconds(file.st_mtim.tv_sec) +

@@ -15,7 +15,13 @@ namespace {
 
 bool CannotGoOn(const LaneStatus& lane) { return lane.phase == LanePhase::kParked; }
 
+// By the last run; the next one may go on.
+bool WasParked(const LaneStatus& lane) {
+  return CannotGoOn(lane) && absl::IsFailedPrecondition(lane.why);
+}
+
 std::string_view StateOf(const LaneStatus& lane) {
+  if (WasParked(lane)) return "parked";
   if (CannotGoOn(lane)) return "cannot go on";
   return UnreadBy(lane) > 0 ? "behind" : "up to date";
 }
@@ -63,7 +69,8 @@ class Table {
 struct Totals {
   uint64_t unread = 0;
   uint64_t waiting = 0;
-  uint64_t stuck = 0;  // lanes that cannot go on
+  uint64_t parked = 0;  // lanes
+  uint64_t stuck = 0;   // lanes that cannot go on, and are not parked
   uint64_t takeovers = 0;
   std::optional<EngineTime> taken_over;
 };
@@ -73,7 +80,8 @@ Totals TotalsOf(const ConsumerLanes& consumer) {
   for (const LaneStatus& each : consumer.all.lanes) {
     totals.unread += UnreadBy(each);
     totals.waiting += each.waiting;
-    totals.stuck += CannotGoOn(each) ? 1 : 0;
+    totals.parked += WasParked(each) ? 1 : 0;
+    totals.stuck += CannotGoOn(each) && !WasParked(each) ? 1 : 0;
     totals.takeovers = std::max(totals.takeovers, each.takeovers);
     if (each.taken_over)
       totals.taken_over = std::max(totals.taken_over.value_or(*each.taken_over), *each.taken_over);
@@ -83,6 +91,7 @@ Totals TotalsOf(const ConsumerLanes& consumer) {
 
 std::string StateOf(const ConsumerLanes& consumer, const Totals& totals) {
   std::string state = totals.unread > 0 ? "behind" : "up to date";
+  if (totals.parked > 0) state = Counted(totals.parked, "lane") + " parked";
   if (totals.stuck > 0) state = Counted(totals.stuck, "lane") + " cannot go on";
   return state +
          (consumer.process ? ", process " + std::to_string(*consumer.process) : ", no process");
@@ -200,11 +209,13 @@ std::string ConsumerText(const ConsumerLanes& consumer) {
   }
   if (empty < consumer.all.lanes.size()) out += "\n" + table.Text();
   if (empty > 0) out += "\n" + Counted(empty, "partition") + " without a record\n";
-  std::string why;
+  std::string parked;
+  std::string stuck;
   for (const LaneStatus& each : consumer.all.lanes) {
-    if (!each.why.ok()) why += Printable(WhyOf(each)) + "\n";
+    if (!each.why.ok()) (WasParked(each) ? parked : stuck) += Printable(WhyOf(each)) + "\n";
   }
-  if (!why.empty()) out += "\nCannot go on:\n" + why;
+  if (!parked.empty()) out += "\nParked by the last run:\n" + parked;
+  if (!stuck.empty()) out += "\nCannot go on:\n" + stuck;
   if (!consumer.all.held_keys.empty()) out += "\nHeld keys:\n";
   for (const HeldKey& each : consumer.all.held_keys) out += HeldText(each);
   if (!consumer.all.buried.empty()) out += "\nBuried messages:\n";

@@ -1,249 +1,171 @@
 #include "tools/pleat/run/lane_run.h"
 
 #include <poll.h>
+#include <unistd.h>
 
-#include <algorithm>
+#include <atomic>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <pleat/processor.h>
+#include <pleat/store_log.h>
 
 #include "tools/pleat/clock.h"
 #include "tools/pleat/console.h"
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/interrupt.h"
+#include "tools/pleat/parked_lanes.h"
+#include "tools/pleat/progress.h"
 #include "tools/pleat/quantity_text.h"
-#include "tools/pleat/run/line_handler.h"
+#include "tools/pleat/run/check_run.h"
 #include "tools/pleat/run/message_output.h"
 #include "tools/pleat/run/run_log.h"
+#include "tools/pleat/run/run_metrics.h"
+#include "tools/pleat/run/run_share.h"
+#include "tools/pleat/run/shared_run.h"
 #include "tools/pleat/summary_text.h"
-#include "tools/pleat/text_digest.h"
 
 namespace pleat::cli {
 namespace {
 
-constexpr size_t kMessagesAtOnce = 65'536;  // so that a sync is shared by many
-constexpr int kLookAgainMs = 20;
-// A run writes a message as soon as it is lent, or ends: nobody else waits for one.
-constexpr Duration kVisibilityTimeout = std::chrono::hours(1);
-
-// Raised when a line comes to other messages than before.
-constexpr uint64_t kLinesVersion = 1;
-
-// Another one for any options by which records come to other messages.
-uint64_t VersionOf(const RunOptions& options) {
-  std::string text = std::to_string(kLinesVersion);
-  const auto add = [&text](std::string_view word) {
-    text += std::to_string(word.size());
-    text += ':';
-    text += word;
-  };
-  for (const RunCollection& each : options.collections) {
-    add(each.name);
-    add(std::holds_alternative<FoldSpec>(each.spec) ? "fold" : "rollup");
-    const auto texts = std::visit([](const auto& spec) { return OptionsOf(spec); }, each.spec);
-    for (const auto& [name, value] : texts) {
-      add(name);
-      add(value);
-    }
-  }
-  add(options.invalid_file.empty() ? "" : "invalid");
-  add(options.late_file.empty() ? "" : "late");
-  const bool on_event_time = !options.collections.front().event().time.empty();
-  add(on_event_time ? FormatDuration(options.idle) : "");
-  TextDigest digest;
-  digest.Add(text);
-  return digest.value();
-}
-
-ProcessorOptions OptionsFor(const RunOptions& options, int partitions) {
-  constexpr uint64_t kLeast = uint64_t{1} << 20;
-  ProcessorOptions lanes;
-  lanes.version = VersionOf(options);
-  const EventSpec& event = options.collections.front().event();
-  lanes.engine = EngineOptionsFor(event);
-  // Lines that wait are held against it before the engine is; it keeps no other ones out.
-  if (event.future_limit < kForever) {
-    lanes.engine.future_limit = event.future_limit + std::min(event.reorder, kForever / 2);
-  }
-  lanes.idle = options.idle;
-  // A run that ends with the log does not wait for silence, so that what is open stays open.
-  const bool on_event_time = lanes.engine.axis == Axis::kEvent;
-  if (on_event_time && options.at_end != RunEnd::kFollow) lanes.margin = kForever;
-  lanes.commit_every = options.commit_every;
-  lanes.replay_limit = static_cast<uint64_t>(options.replay_limit);
-  lanes.messages_bytes_max =
-      std::max(kLeast, kUnconfirmedBytesMax / static_cast<uint64_t>(partitions));
-  return lanes;
-}
-
-void Say(const std::string& text) { WriteLine("pleat run: " + text); }
-
 class LaneRun {
  public:
-  explicit LaneRun(const RunOptions& options) : options_(options) {}
+  explicit LaneRun(const RunOptions& options) : options_(options), metrics_(options) {}
 
   absl::Status Open();
   int Run();
 
  private:
-  absl::Status Work();
-  void Leave();
-  absl::StatusOr<bool> Deliver();
-  bool IsIdle() const;
-  void SayParked();
-  void SayInvalid();
+  void Work();
+  void LookAround(bool at_end);
+  void KeepParkedLanes();
+  std::vector<LaneStatus> Lanes() const;
   std::string Summary() const;
 
   const RunOptions& options_;
   const MonotoneClock clock_;
-  RunCounts counts_;
-  RunLog log_;
-  std::unique_ptr<MessageOutput> output_;
-  std::unique_ptr<Processor> processor_;
-  std::set<int> parked_;  // that were told
-  bool error_said_ = false;
-  bool invalid_said_ = false;
+  RunMetrics metrics_;
+  std::unique_ptr<SharedRun> shared_;
+  std::vector<std::unique_ptr<RunShare>> shares_;
+  size_t parked_ = 0;  // lanes that others are told of
 };
 
 absl::Status LaneRun::Open() {
-  absl::StatusOr<RunLog> log = OpenRunLog(options_);
-  if (!log.ok()) return log.status();
-  log_ = *std::move(log);
+  absl::StatusOr<std::vector<RunLog>> logs = OpenRunLogs(options_);
+  if (!logs.ok()) return logs.status();
+  if (!options_.store.empty()) KeepParked(options_.store, options_.consumer, {}).IgnoreError();
   absl::StatusOr<std::unique_ptr<MessageOutput>> output = OpenOutput(options_);
   if (!output.ok()) return output.status();
-  output_ = *std::move(output);
-  const auto make_handler = [this](Lane& lane) {
-    auto handler = LineHandler::Open(lane.engine(), options_, counts_);
-    if (!handler.ok()) std::abort();  // the options were tried before
-    (*handler)->PublishIn(lane);
-    return *std::move(handler);
-  };
-  processor_ =
-      std::make_unique<Processor>(*log_.log, make_handler, OptionsFor(options_, log_.partitions));
-  return absl::OkStatus();
-}
-
-// Writes messages that are decided, and acks them when they stay. Returns whether there were any.
-absl::StatusOr<bool> LaneRun::Deliver() {
-  const EngineTime now = clock_.Now();
-  const std::vector<Message> messages =
-      processor_->Lease(kMessagesAtOnce, kVisibilityTimeout, now, LeaseKeys::kTogether);
-  for (const Message& each : messages) {
-    if (absl::Status written = output_->Write(each, now); !written.ok()) return written;
+  const int partitions = options_.store.empty() ? 0 : logs->front().partitions;
+  shared_ = std::make_unique<SharedRun>(options_, *std::move(output),
+                                        static_cast<int>(logs->size()), partitions);
+  const std::string advice = AdviceOnKey(options_, partitions);
+  if (!advice.empty()) SayOfRun(advice);
+  for (RunLog& log : *logs) {
+    shares_.push_back(std::make_unique<RunShare>(static_cast<int>(shares_.size()), options_,
+                                                 std::move(log), *shared_, clock_));
   }
-  if (messages.empty()) return false;
-  if (absl::Status synced = output_->Sync(); !synced.ok()) return synced;
-  for (const Message& each : messages) processor_->Ack(each.id);
-  return true;
-}
-
-// Whether all that the log has was handled, and all messages are written.
-bool LaneRun::IsIdle() const {
-  return std::ranges::all_of(processor_->lanes(), [](const LaneStatus& each) {
-    return each.phase == LanePhase::kParked ||
-           (each.phase == LanePhase::kLive && each.waiting == 0);
-  });
-}
-
-void LaneRun::SayParked() {
-  for (const LaneStatus& each : processor_->lanes()) {
-    if (each.phase != LanePhase::kParked || !parked_.insert(each.partition).second) continue;
-    const std::string_view why(each.why.message().data(), each.why.message().size());
-    const std::string partition = "partition " + std::to_string(each.partition);
-    std::string said = "parked: ";
-    if (!why.starts_with(partition)) said += partition + ": ";
-    said += why;
-    Say(said + "; the other partitions go on");
-  }
-}
-
-void LaneRun::SayInvalid() {
-  if (counts_.invalid == 0 || !options_.invalid_file.empty()) return;
-  if (std::exchange(invalid_said_, true)) return;
-  Say("a record is invalid, and left out: " + Printable(counts_.first_invalid) +
-      "; further ones are counted");
-}
-
-absl::Status LaneRun::Work() {
-  constexpr int kIdleRounds = 3;  // in each of which the log is asked
-  for (int idle = 0; !processor_->stopped();) {
-    const absl::StatusOr<bool> more = processor_->Run(clock_.Now());
-    if (!more.ok() && !std::exchange(error_said_, true)) {
-      Say(std::string(more.status().message()) + "; it is tried again");
-    }
-    const absl::StatusOr<bool> delivered = Deliver();
-    if (!delivered.ok()) return delivered.status();
-    SayParked();
-    SayInvalid();
-    const bool is_busy = more.value_or(false) || *delivered;
-    idle = is_busy || !more.ok() || !IsIdle() ? 0 : idle + 1;
-    const bool has_all = options_.at_end != RunEnd::kFollow && idle >= kIdleRounds;
-    if (has_all && options_.at_end == RunEnd::kFlush && !Interrupted()) {
-      processor_->CloseAllAndStop();
-    } else if (has_all || Interrupted()) {
-      processor_->Stop();
-    }
-    if (is_busy) continue;
-    pollfd signal{InterruptFd(), POLLIN, 0};
-    // A signal that has come would end each wait.
-    poll(&signal, Interrupted() ? 0 : 1, kLookAgainMs);
+  if (!options_.metrics_file.empty()) {
+    return metrics_.Write(shared_->counts(), 0, Lanes(), clock_.Elapsed());
   }
   return absl::OkStatus();
 }
 
-// Nothing is lost if the others do not hear of it in time.
-void LaneRun::Leave() {
-  constexpr int kRounds = 250;
-  if (!log_.leave) return;
-  log_.leave();
-  for (int rounds = kRounds; rounds > 0 && !log_.left(); --rounds) {
-    processor_->Run(clock_.Now()).status().IgnoreError();
+std::vector<LaneStatus> LaneRun::Lanes() const {
+  std::vector<LaneStatus> all;
+  for (const std::unique_ptr<RunShare>& share : shares_) {
+    for (LaneStatus& lane : share->lanes()) all.push_back(std::move(lane));
+  }
+  return all;
+}
+
+// So that pleat lanes can tell. Where the file cannot be written it does not.
+void LaneRun::KeepParkedLanes() {
+  const std::map<int, std::string> parked = shared_->parked();
+  if (options_.store.empty() || parked.size() == parked_) return;
+  parked_ = parked.size();
+  const absl::StatusOr<StoreLog::Lanes> looked = StoreLog::Look(options_.store, options_.consumer);
+  if (!looked.ok()) return;
+  std::vector<ParkedLane> kept;
+  for (const auto& [partition, why] : parked) {
+    kept.push_back({partition, looked->lanes[static_cast<size_t>(partition)].next, why});
+  }
+  KeepParked(options_.store, options_.consumer, kept).IgnoreError();
+}
+
+// What people and monitors want to know meanwhile.
+void LaneRun::LookAround(bool at_end) {
+  KeepParkedLanes();
+  shared_->ShowProgress(clock_.Elapsed());
+  const bool is_due = at_end ? !options_.metrics_file.empty() : metrics_.Due(clock_.Elapsed());
+  if (!is_due) return;
+  const absl::Status written =
+      metrics_.Write(shared_->counts(), shared_->written(), Lanes(), clock_.Elapsed());
+  if (!written.ok()) shared_->TellTrouble(written);
+}
+
+// The first share is worked on by this thread, and each other one by a thread of its own.
+void LaneRun::Work() {
+  constexpr int kLookAgainMs = 20;
+  std::atomic<size_t> working = shares_.size() - 1;
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < shares_.size() && !shared_->has_ended(); ++i) {
+    try {
+      others.emplace_back([this, &working, i] {
+        shares_[i]->Work(nullptr);
+        --working;
+      });
+    } catch (const std::system_error& error) {
+      shared_->End(absl::UnavailableError("--threads " + std::to_string(options_.threads) +
+                                          ": the system gives no more: " + error.what()));
+    }
+  }
+  if (!shared_->has_ended()) shares_.front()->Work([this] { LookAround(/*at_end=*/false); });
+  while (working > 0 && !shared_->has_ended()) {
+    LookAround(/*at_end=*/false);
     poll(nullptr, 0, kLookAgainMs);
   }
+  for (std::thread& each : others) each.join();
+  LookAround(/*at_end=*/true);
+  shared_->EndProgress();
 }
 
 std::string LaneRun::Summary() const {
+  const RunCounts counts = shared_->counts();
   const std::string invalid =
-      counts_.invalid == 0 ? std::string() : ", the first one: " + Printable(counts_.first_invalid);
+      counts.invalid == 0 ? std::string() : ", the first one: " + Printable(counts.first_invalid);
   return SummaryText(
-      {{"records", Grouped(counts_.records),
-        Grouped(counts_.invalid) + " invalid, " + Grouped(counts_.late) + " late, " +
-            Grouped(counts_.over_limit) + " over limit" + invalid},
-       {"messages", Grouped(output_->written()),
-        output_->repeated() == 0 ? "written"
-                                 : "written; " + Grouped(output_->repeated()) + " were there"},
-       TookRow({counts_.records, 0, clock_.Elapsed()})});
+      {{"records", Grouped(counts.records),
+        Grouped(counts.invalid) + " invalid, " + Grouped(counts.late) + " late, " +
+            Grouped(counts.over_limit) + " over limit" + invalid},
+       {"messages", Grouped(shared_->written()),
+        shared_->repeated() == 0 ? "written"
+                                 : "written; " + Grouped(shared_->repeated()) + " were there"},
+       TookRow({counts.records, counts.bytes, clock_.Elapsed()})});
 }
 
 int LaneRun::Run() {
-  const absl::Status status = Work();
-  if (status.ok()) Leave();
+  Work();
+  const absl::Status status = shared_->why_ended();
   const bool reader_gone = absl::IsAborted(status);
-  if (reader_gone) Say("the reader of standard output has gone; the next run goes on");
-  if (!status.ok() && !reader_gone) Say(std::string(status.message()));
+  if (reader_gone) SayOfRun("the reader of standard output has gone; the next run goes on");
+  if (!status.ok() && !reader_gone) SayOfRun(std::string(status.message()));
   if (!options_.quiet_summary && !reader_gone) WriteLine(Summary());
-  if (!status.ok() || !parked_.empty()) return kExitFailed;
-  if (counts_.records > 0 && counts_.invalid >= counts_.records * options_.collections.size()) {
-    Say("no record was usable");
+  if (!status.ok() || !shared_->parked().empty()) return kExitFailed;
+  const RunCounts counts = shared_->counts();
+  if (counts.records > 0 && counts.invalid >= counts.records * options_.collections.size()) {
+    SayOfRun("no record was usable");
     return kExitFailed;
   }
   if (Interrupted()) return kExitSignal + StopSignal();
-  return counts_.over_limit > 0 ? kExitFailed : kExitDone;
-}
-
-// The collections in an engine of no lane: whether they agree.
-absl::Status TryCollections(const RunOptions& options) {
-  absl::StatusOr<std::unique_ptr<Engine>> engine =
-      Engine::Open(EngineOptionsFor(options.collections.front().event()));
-  if (!engine.ok()) return engine.status();
-  RunCounts counts;
-  return LineHandler::Open(**engine, options, counts).status();
+  return counts.over_limit > 0 ? kExitFailed : kExitDone;
 }
 
 }  // namespace
@@ -253,30 +175,6 @@ int RunLanes(const RunOptions& options) {
   LaneRun run(options);
   if (absl::Status opened = run.Open(); !opened.ok()) return Complain("run", opened);
   return run.Run();
-}
-
-int CheckRun(const RunOptions& options) {
-  if (absl::Status tried = TryCollections(options); !tried.ok()) return Complain("run", tried);
-  const absl::StatusOr<std::string> log = RunLogText(options);
-  if (!log.ok()) return Complain("run", log.status());
-  const bool on_event_time = !options.collections.front().event().time.empty();
-  const bool is_file = options.output_file != "-" && options.output_store.empty();
-  std::string out = *log;
-  out += "collections";
-  for (const RunCollection& each : options.collections) out += " " + Printable(each.name);
-  out += on_event_time ? "\ntime        that of the events; in silence that of the log, " +
-                             FormatDuration(options.idle) + " behind it\n"
-                       : "\ntime        that of the log: no record is late\n";
-  out += "records     each is counted once, also after a kill: up to " +
-         Counted(static_cast<uint64_t>(options.replay_limit), "record") +
-         " of a partition are read again\n";
-  out += is_file
-             ? "output      each line once, also after a kill or a power loss\n"
-             : "output      no line is lost; after a kill some come again, with the ids they had\n";
-  out +=
-      "keys        the records of a key are in one partition, so a group is in one, if the\n"
-      "            collections' keys are those of the records\n";
-  return Print(out);
 }
 
 }  // namespace pleat::cli

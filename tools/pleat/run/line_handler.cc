@@ -1,23 +1,8 @@
 #include "tools/pleat/run/line_handler.h"
 
-#include <algorithm>
 #include <utility>
 
-#include "tools/pleat/json_text.h"
-
 namespace pleat::cli {
-namespace {
-
-// The outcome of a line in one of the collections.
-bool IsLate(const LineResult& result) {
-  return result.fold == FoldOutcome::kLate || result.add == AddOutcome::kLate ||
-         result.add == AddOutcome::kLateUnknown;
-}
-bool IsOverLimit(const LineResult& result) {
-  return result.fold == FoldOutcome::kOverLimit || result.add == AddOutcome::kOverLimit;
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<LineHandler>> LineHandler::Open(Engine& engine,
                                                                const RunOptions& options,
@@ -52,7 +37,7 @@ void LineHandler::PublishIn(Lane& lane) {
     std::visit(
         [&](auto& collection) {
           auto* const lines = collection.get();
-          lane.Publish(options_.collections[i].name, [lines](Lane::AddMessage add) {
+          lane.Publish(options().collections[i].name, [lines](Lane::AddMessage add) {
             lines->PopEach(SIZE_MAX, [&](std::string_view key, std::string_view line) {
               add(key, std::string(line));
             });
@@ -74,7 +59,7 @@ size_t LineHandler::BatchOf(std::span<const LogRecord> records) const {
   for (size_t i = 0; i < collections_.size(); ++i) {
     const auto* const rollup = std::get_if<std::unique_ptr<JsonRollup>>(&collections_[i]);
     if (rollup == nullptr) continue;
-    const auto& spec = std::get<RollupSpec>(options_.collections[i].spec);
+    const auto& spec = std::get<RollupSpec>(options().collections[i].spec);
     const RollupLimits& limits = spec.rollup.limits;
     const RollupSizes sizes = (*rollup)->sizes();
     size_t bytes = sizes.bytes;
@@ -88,22 +73,20 @@ size_t LineHandler::BatchOf(std::span<const LogRecord> records) const {
 }
 
 void LineHandler::HandleBatch(std::span<const LogRecord> records, Lane& lane) {
-  counts_.records += records.size();
-  records_ = records;
+  Begin(records);
   lines_.clear();
   for (const LogRecord& each : records) {
-    const size_t begin = lines_.size();
-    lines_ += each.payload;
-    // Between members they are blanks, and inside of texts JSON has none.
-    if (each.payload.find('\n') != each.payload.npos) {
-      std::replace(lines_.begin() + static_cast<ptrdiff_t>(begin), lines_.end(), '\n', ' ');
-    }
+    AppendLine(each, lines_);
     lines_ += '\n';
   }
   const size_t size = lines_.size();
   lines_.append(kLinePaddingBytes, ' ');
   intake_->Push(std::string_view(lines_).substr(0, size), records.back().logged, Teller(lane));
-  records_ = {};
+  End();
+}
+
+StampCounts LineHandler::stamps() const {
+  return std::visit([](const auto& each) { return each->stamps(); }, collections_.front());
 }
 
 void LineHandler::TakeUntil(EngineTime now, Lane& lane) { intake_->Advance(now, Teller(lane)); }
@@ -113,46 +96,6 @@ void LineHandler::CloseAll(Lane& lane) {
   for (const Collection& each : collections_) {
     std::visit([](const auto& collection) { collection->CloseAll(); }, each);
   }
-}
-
-void LineHandler::NoteUnusual(const UnusualLine& line, std::string_view collection, Lane& lane) {
-  const LineResult& result = line.result;
-  switch (result.kind) {
-    case LineResult::Kind::kInvalid:
-    case LineResult::Kind::kNoUnit:
-      if (counts_.invalid++ == 0) counts_.first_invalid = result.reason;
-      if (!options_.invalid_file.empty()) {
-        Tell(kInvalidMark, result.reason, collection, line, lane);
-      }
-      return;
-    case LineResult::Kind::kEvent:
-      if (IsOverLimit(result)) ++counts_.over_limit;
-      if (!IsLate(result)) return;
-      ++counts_.late;
-      if (!options_.late_file.empty()) Tell(kLateMark, "late", collection, line, lane);
-      return;
-    default: return;
-  }
-}
-
-// Null: not known. A line that has waited may come with its record or with a later one, as the
-// records are cut into batches; an invalid one does not wait.
-const LogRecord* LineHandler::RecordOf(const UnusualLine& line) const {
-  const bool may_wait = line.result.kind == LineResult::Kind::kEvent &&
-                        options_.collections.front().event().reorder > Duration{0};
-  if (may_wait || line.index < 0 || records_.empty()) return nullptr;
-  return &records_[static_cast<size_t>(line.index)];
-}
-
-void LineHandler::Tell(char mark, std::string_view reason, std::string_view collection,
-                       const UnusualLine& line, Lane& lane) {
-  std::string payload(1, mark);
-  payload += "\"reason\":" + JsonText(reason) + ",\"collection\":" + JsonText(collection) +
-             ",\"partition\":" + std::to_string(lane.partition());
-  const LogRecord* const record = RecordOf(line);
-  if (record != nullptr) payload += ",\"offset\":" + std::to_string(record->offset);
-  payload += ",\"payload\":" + JsonText(line.text) + "}";
-  lane.Emit(record == nullptr ? std::string_view() : record->key, payload);
 }
 
 }  // namespace pleat::cli

@@ -1,11 +1,14 @@
 #include "tools/pleat/run/message_output.h"
 
+#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -13,12 +16,15 @@
 
 #include <absl/container/flat_hash_set.h>
 #include <pleat/event_store.h>
+#include <pleat/event_store_reader.h>
 
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/json_text.h"
+#include "tools/pleat/lock_owner.h"
 #include "tools/pleat/named_files.h"
 #include "tools/pleat/output_file.h"
-#include "tools/pleat/run/line_handler.h"
+#include "tools/pleat/quantity_text.h"
+#include "tools/pleat/run/run_handler.h"
 
 namespace pleat::cli {
 namespace {
@@ -89,6 +95,22 @@ class LineFile {
     const bool is_ours = flock(file_->fd(), LOCK_EX | LOCK_NB) == 0;
     return is_ours ? CheckSize(before_.size) : SomebodyElse("is written by another run");
   }
+  // A line of what --check says. Errors: the file cannot be written.
+  absl::StatusOr<std::string> Text() const {
+    if (named_.path.empty()) return std::string();
+    std::string out = named_.role.substr(2);
+    out.resize(12, ' ');
+    if (named_.path == "-") return out + "standard output\n";
+    struct stat info{};
+    const bool is_there = stat(named_.path.c_str(), &info) == 0;
+    const std::string& written = is_there ? named_.path : DirectoryOf(named_.path);
+    if (access(written.c_str(), W_OK) != 0) return ErrnoStatus(errno, named_.path);
+    out += Printable(named_.path);
+    if (!is_there) return out + ", which is made\n";
+    if (!S_ISREG(info.st_mode)) return out + "\n";
+    if (IsLocked()) return SomebodyElse("is written by another run");
+    return out + ", behind the " + ByteText(static_cast<double>(before_.bytes)) + " that it has\n";
+  }
   WantedOutput Wanted() { return {named_, OutputFile::Mode::kStream, file_, before_.bytes}; }
   bool Has(const std::string& id) const { return before_.ids.contains(id); }
   // `members`: the line behind its opening brace.
@@ -108,6 +130,13 @@ class LineFile {
   }
 
  private:
+  bool IsLocked() const {
+    const int fd = open(named_.path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    const bool is_locked = flock(fd, LOCK_EX | LOCK_NB) != 0;
+    close(fd);
+    return is_locked;
+  }
   absl::Status SomebodyElse(std::string_view what) const {
     return absl::FailedPreconditionError(named_.role + ": " + Printable(named_.path) + " " +
                                          std::string(what) + "; each run has a file of its own");
@@ -134,18 +163,34 @@ class FileOutput final : public MessageOutput {
         invalid_(NamedOutput("--invalid", options.invalid_file)),
         late_(NamedOutput("--late", options.late_file)) {}
 
-  absl::Status Open(const RunOptions& options) {
-    const NamedFile named[] = {output_.named(), invalid_.named(), late_.named()};
+  // Changes nothing.
+  absl::Status Look(const RunOptions& options) {
+    const NamedFile named[] = {output_.named(), invalid_.named(), late_.named(),
+                               NamedOutput("--metrics", options.metrics_file)};
     absl::Status status =
         options.store.empty()
             ? CheckNoneInside({.role = "the snapshots", .path = options.snapshots}, named)
             : CheckNoneInside({.role = "the store", .path = options.store}, named);
+    if (status.ok()) status = CheckNoneOverwritten({}, named);
     for (LineFile* const each : {&output_, &invalid_, &late_}) {
       if (status.ok()) status = each->Look();
     }
-    if (!status.ok()) return status;
+    return status;
+  }
+  absl::StatusOr<std::string> Text() const {
+    std::string out;
+    for (const LineFile* const each : {&output_, &invalid_, &late_}) {
+      const absl::StatusOr<std::string> text = each->Text();
+      if (!text.ok()) return text.status();
+      out += *text;
+    }
+    return out;
+  }
+
+  absl::Status Open(const RunOptions& options) {
+    if (absl::Status looked = Look(options); !looked.ok()) return looked;
     const WantedOutput wanted[] = {output_.Wanted(), invalid_.Wanted(), late_.Wanted()};
-    status = OpenWanted({}, wanted);
+    absl::Status status = OpenWanted({}, wanted);
     for (LineFile* const each : {&output_, &invalid_, &late_}) {
       if (status.ok()) status = each->Lock();
     }
@@ -251,6 +296,22 @@ absl::StatusOr<std::unique_ptr<MessageOutput>> OpenOutput(const RunOptions& opti
       options.output_store, {.durability = StoreDurability::kGroup, .max_forward_jump = kForever});
   if (!store.ok()) return store.status();
   return Opened(std::make_unique<StoreOutput>(options, *std::move(store)), options);
+}
+
+absl::StatusOr<std::string> OutputsText(const RunOptions& options) {
+  FileOutput files(options);
+  if (absl::Status looked = files.Look(options); !looked.ok()) return looked;
+  absl::StatusOr<std::string> text = files.Text();
+  if (!text.ok() || options.output_store.empty()) return text;
+  std::string out = "output      the store " + Printable(options.output_store);
+  const absl::Status opened = EventStoreReader::Open(options.output_store).status();
+  if (absl::IsNotFound(opened)) return out + ", which is made\n" + *text;
+  if (!opened.ok()) return opened;
+  if (const std::optional<int> process = LockOwner(options.output_store)) {
+    return absl::UnavailableError(Printable(options.output_store) + ": process " +
+                                  std::to_string(*process) + " appends to it");
+  }
+  return out + "\n" + *text;
 }
 
 }  // namespace pleat::cli

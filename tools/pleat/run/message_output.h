@@ -45,4 +45,7 @@ inline constexpr uint64_t kUnconfirmedBytesMax = uint64_t{64} << 20;
 // is another output, or is in the store; others: it cannot be opened.
 absl::StatusOr<std::unique_ptr<MessageOutput>> OpenOutput(const RunOptions& options);
 
+// What OpenOutput() would find, for people: a line for each output. Changes nothing. Errors: as OpenOutput().
+absl::StatusOr<std::string> OutputsText(const RunOptions& options);
+
 }  // namespace pleat::cli

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <span>
+#include <type_traits>
 #include <utility>
+#include <variant>
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
@@ -12,8 +15,10 @@
 #include "tools/pleat/console.h"
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/fold/fold_command.h"
+#include "tools/pleat/live/live_set_command.h"
 #include "tools/pleat/named_files.h"
 #include "tools/pleat/rollup/rollup_command.h"
+#include "tools/pleat/run/check_run.h"
 #include "tools/pleat/run/lane_run.h"
 #include "tools/pleat/run/run_log.h"
 
@@ -23,10 +28,12 @@ namespace {
 constexpr std::string_view kRunExamples =
     R"(pleat run: folds or counts the records of an event store, whoever dies
 
-Usage: pleat run --store DIR --consumer NAME [OPTIONS] fold|rollup [ITS OPTIONS]
+Usage: pleat run --store DIR --consumer NAME [OPTIONS] fold|rollup|live
+           [ITS OPTIONS]
        pleat run --store DIR --consumer NAME [OPTIONS] --fold FILE --rollup FILE
+       pleat run --store DIR --consumer NAME [OPTIONS] --live FILE
        pleat run --brokers HOST:PORT --topic NAME --group NAME --snapshots DIR
-           [OPTIONS] fold|rollup [ITS OPTIONS]
+           [OPTIONS] fold|rollup|live [ITS OPTIONS]
 
 Examples:
   A line for each burst of orders, into a file, for ever; after a kill the same
@@ -56,6 +63,10 @@ Examples:
         -X sasl.password=@/run/secrets/kafka --output bursts.ndjson \
         fold --key user --quiet 5m
 
+  Who comes to each page and who is gone, from two threads:
+    pleat run --store /var/lib/beats --consumer readers --threads 2 \
+        --output readers.ndjson live --key page --member user --ttl 30s
+
   What would be guaranteed, before anything is run:
     pleat run --store /var/lib/orders --consumer bursts --check \
         fold --key user --quiet 5m
@@ -64,10 +75,13 @@ Examples:
 
 constexpr std::string_view kRunNotes = R"(
 Records: the payload of each is a line of JSON, as pleat store append keeps
-  them. pleat fold --help and pleat rollup --help explain the options behind the
-  command; of these only those that make groups and windows are for run.
+  them. pleat fold --help, pleat rollup --help and pleat live --help explain the
+  options behind the command; of these only those that make groups, windows and
+  members are for run.
 Time: that of the log, so no record is late; with --time that of the events. The
   last group of a quiet partition closes without a further record.
+Threads: each has a range of the partitions. With more of them lines of several
+  partitions follow one another in another order; those of one do not.
 Consumer: pleat keeps in the store how far it has read, and snapshots. Another
   NAME begins at the first record, and disturbs nobody. One process at a time
   has a consumer. After a kill it reads up to --replay-limit records again.
@@ -76,7 +90,8 @@ Topic: --brokers and what follows are there if pleat was built with Kafka. The
   group deals out the partitions, and its brokers keep how far they are read.
   Each process has an output of its own: when a partition moves, lines that the
   one before has not confirmed are in both, with the ids that they had.
-Output: a line as of fold or rollup that begins with the id of its message:
+Live sets: the lines are their changes. A live set is alone in its run.
+Output: a line as of fold, rollup or live that begins with the id of its message:
     {"_id":"bursts/3/9f86d081884c7d65/fold/17","user":"ann","orders":4,...}
   A FILE gets each line once, also after a kill; it is of one run alone, and not
   rotated while that runs. A pipe, and another store, get
@@ -92,7 +107,7 @@ Exit codes: 0 done; 1 could not read or write, a partition is parked, events
   (SIGINT, SIGTERM, SIGHUP): all is written, and kept for the next run.
 )";
 
-absl::Status WrongUsage(const std::string& why) { return absl::InvalidArgumentError(why); }
+absl::Status WrongRunUsage(const std::string& why) { return absl::InvalidArgumentError(why); }
 
 // Memory of a lane's collection that has no limit of its own. It does not depend on the machine, as a
 // lane's groups do not.
@@ -103,7 +118,15 @@ template <class Options>
 absl::Status CheckOfSpec(const EngineCommand<Options>& command, const Options& options, int argc,
                          const char* const* argv) {
   if (!options.no_file_given) {
-    return WrongUsage(std::string(command.name) + ": takes no FILE here: --store has the records");
+    return WrongRunUsage(std::string(command.name) +
+                         ": takes no FILE here: --store has the records");
+  }
+  if constexpr (std::is_same_v<Options, LiveSetRunOptions>) {
+    if (options.prints_counts()) {
+      return WrongFlag("every",
+                       "prints counts, and a run prints changes: pleat live counts what "
+                       "pleat store read hands on");
+    }
   }
   Options unused;
   const std::vector<Flag> flags = command.flags(unused);
@@ -112,13 +135,14 @@ absl::Status CheckOfSpec(const EngineCommand<Options>& command, const Options& o
   RunOptions run;
   const std::vector<Flag> of_run = RunFlags(run);
   for (const Flag& flag : flags) {
-    const bool is_of_spec = flag.name == "max-memory" || flag.name == "spec" || !flag.value.text;
+    const bool is_of_spec = flag.name == "max-memory" || flag.name == "spec" ||
+                            flag.name == "changes" || flag.name == "refreshes" || !flag.value.text;
     if (is_of_spec || !given->Has(flag.name)) continue;
     const bool is_of_run = std::ranges::count(of_run, flag.name, &Flag::name) > 0;
-    return WrongFlag(flag.name, is_of_run
-                                    ? "stands before " + std::string(command.name) +
-                                          ", as an option of pleat run"
-                                    : "is no option that makes groups or windows: not for a run");
+    return WrongFlag(
+        flag.name,
+        is_of_run ? "stands before " + std::string(command.name) + ", as an option of pleat run"
+                  : "is no option that makes groups, windows or members: not for a run");
   }
   return absl::OkStatus();
 }
@@ -133,16 +157,21 @@ absl::StatusOr<RunCollection> ReadCollection(const EngineCommand<Options>& comma
     return checked;
   if (!options->max_memory_given) options->max_memory = kLaneMemory;
   options->event.max_waiting_bytes = options->max_memory - options->collection_memory();
-  return RunCollection{.name = name, .spec = SpecOf(*options)};
+  RunCollection collection{.name = name, .spec = SpecOf(*options)};
+  if constexpr (std::is_same_v<Options, LiveSetRunOptions>) {
+    collection.refreshes = options->refreshes;
+  }
+  return collection;
 }
 
 absl::StatusOr<RunCollection> ReadCollection(std::string_view kind, const std::string& name,
                                              int argc, const char* const* argv) {
   if (kind == "fold") return ReadCollection(kFoldCommand, name, argc, argv);
+  if (kind == "live") return ReadCollection(kLiveSetCommand, name, argc, argv);
   return ReadCollection(kRollupCommand, name, argc, argv);
 }
 
-// The documents of --fold and --rollup, each a collection that is called as its file.
+// The documents of --fold, --rollup and --live, each a collection that is called as its file.
 absl::Status ReadDocuments(const GivenFlags& given, RunOptions& options) {
   for (const std::string_view kind : kRunActions) {
     if (!given.Has(kind)) continue;
@@ -166,20 +195,26 @@ absl::Status CheckUsage(const RunOptions& options) {
     return WrongFlag("consumer", "is required: the name under which this run goes on");
   }
   if (options.collections.empty()) {
-    return WrongUsage(
-        "say what to make of the records: fold or rollup with its options, or --fold or "
-        "--rollup with a FILE");
+    return WrongRunUsage(
+        "say what to make of the records: fold, rollup or live with its options, or --fold, "
+        "--rollup or --live with a FILE");
   }
   if (options.collections.size() >= kLaneStreamsMax) {
-    return WrongUsage("at most " + std::to_string(kLaneStreamsMax - 1) + " collections");
+    return WrongRunUsage("at most " + std::to_string(kLaneStreamsMax - 1) + " collections");
   }
   for (size_t i = 0; i < options.collections.size(); ++i) {
     for (size_t k = 0; k < i; ++k) {
       if (options.collections[i].name != options.collections[k].name) continue;
-      return WrongUsage("two collections are called " + Printable(options.collections[i].name));
+      return WrongRunUsage("two collections are called " + Printable(options.collections[i].name));
+    }
+    const bool is_live = std::holds_alternative<LiveSetSpec>(options.collections[i].spec);
+    if (is_live && options.collections.size() > 1) {
+      return WrongRunUsage("a live set is alone in its run: give " +
+                           Printable(options.collections[i].name) +
+                           " another run, with a --consumer of its own");
     }
     if (options.collections[i].name == "emitted") {
-      return WrongUsage("a collection cannot be called emitted");
+      return WrongRunUsage("a collection cannot be called emitted");
     }
   }
   if (!options.output_store.empty() && options.output_file != "-") {
@@ -207,6 +242,59 @@ int FindCommand(const std::vector<Flag>& flags, int argc, const char* const* arg
     if (flag != flags.end() && !flag->is_switch()) ++i;
   }
   return argc;
+}
+
+// The name of an argument that is an option: "--key=user" has "key", and "-k" has "k".
+std::string_view NameOf(std::string_view argument) {
+  if (!argument.starts_with("-") || argument == "-" || argument == "--") return {};
+  argument.remove_prefix(argument.starts_with("--") ? 2 : 1);
+  return argument.substr(0, argument.find('='));
+}
+
+// An option that `here` does not know, and `there` does. Null: there is none.
+const Flag* Misplaced(const std::vector<Flag>& here, const std::vector<Flag>& there,
+                      std::span<const char* const> arguments) {
+  for (const std::string_view argument : arguments) {
+    const std::string_view name = NameOf(argument);
+    if (name.empty()) continue;
+    const bool is_letter = name.size() == 1 && !argument.starts_with("--");
+    const auto find = [&](const std::vector<Flag>& flags) -> const Flag* {
+      if (!is_letter) return FindFlag(flags, name);
+      const auto found = std::ranges::find(flags, name[0], &Flag::letter);
+      return found == flags.end() ? nullptr : &*found;
+    };
+    const Flag* const found = find(there);
+    if (found != nullptr && find(here) == nullptr) return found;
+  }
+  return nullptr;
+}
+
+// What is unknown to pleat run may be an option of the command behind it.
+absl::Status CheckPlaces(const std::vector<Flag>& of_run, int command, int argc,
+                         const char* const* argv) {
+  const std::vector<Flag> of_fold = kFoldCommand.Flags();
+  const std::vector<Flag> of_rollup = kRollupCommand.Flags();
+  const std::vector<Flag> of_live = kLiveSetCommand.Flags();
+  const std::span<const char* const> before(argv + 1, argv + std::max(command, 1));
+  const std::pair<const std::vector<Flag>&, std::string_view> kinds[] = {
+      {of_fold, "fold"}, {of_rollup, "rollup"}, {of_live, "live"}};
+  for (const auto& [flags, name] : kinds) {
+    const Flag* const found = Misplaced(of_run, flags, before);
+    if (found == nullptr) continue;
+    return WrongFlag(found->name, "stands behind " + std::string(name) +
+                                      ", as its option: pleat run ... " + std::string(name) +
+                                      " --" + std::string(found->name));
+  }
+  if (command >= argc) return absl::OkStatus();
+  const std::string_view given = argv[command];
+  for (const auto& [flags, name] : kinds) {
+    if (given != name) continue;
+    const Flag* const found = Misplaced(flags, of_run, {argv + command + 1, argv + argc});
+    if (found == nullptr) continue;
+    return WrongFlag(found->name,
+                     "stands before " + std::string(name) + ", as an option of pleat run");
+  }
+  return absl::OkStatus();
 }
 
 bool AsksForHelp(std::string_view argument) { return argument == "--help" || argument == "-h"; }
@@ -275,6 +363,8 @@ std::vector<Flag> RunFlags(RunOptions& o) {
        "name, without its end, in their ids",
        Documents()},
       {"rollup", "FILE", "the same of pleat rollup", Documents()},
+      {"live", "FILE", "the same of pleat live, whose changes are the lines; alone in its run",
+       Documents()},
       {"idle", "DURATION",
        "with --time of the fold or rollup, while a run waits for more: when nothing was appended\n"
        "for so long, time follows that of the log, so far behind it (default 30s), and the last\n"
@@ -302,7 +392,17 @@ std::vector<Flag> RunFlags(RunOptions& o) {
        "a snapshot of a partition is taken after so many records (default 1000000); after a\n"
        "kill no more are read again",
        Number(o.replay_limit, 1, 2'000'000'000)},
-      {"check", "", "say what would be guaranteed, and run nothing", Switch(o.check)},
+      {"threads", "N",
+       "1 to 256 (default 1), each with a range of the partitions; no more than these. The\n"
+       "lines of a partition are the same and in the same order for every N; of several\n"
+       "partitions they come in any order",
+       Number(o.threads, 1, 256), 'j'},
+      {"metrics", "FILE",
+       "how the run and its lanes stand, for Prometheus: a file that is replaced as a whole,\n"
+       "every 10 seconds and at the end",
+       FileName(o.metrics_file, Dash::kRefused)},
+      {"check", "", "say what the run would meet and what would be guaranteed, and change nothing",
+       Switch(o.check)},
       {"help", "", "this text", Switch(o.help), 'h'},
   };
 }
@@ -316,6 +416,9 @@ int RunMain(int argc, const char* const* argv) {
   RunOptions options;
   const std::vector<Flag> table = RunFlags(options);
   const int command = FindCommand(table, argc, argv);
+  if (absl::Status placed = CheckPlaces(table, command, argc, argv); !placed.ok()) {
+    return Complain("run", placed);
+  }
   const absl::StatusOr<GivenFlags> given = ParseFlags(table, command, argv);
   if (!given.ok()) return Complain("run", given.status());
   if (absl::Status set = SetGiven(table, *given); !set.ok()) return Complain("run", set);
@@ -324,11 +427,13 @@ int RunMain(int argc, const char* const* argv) {
   if (command < argc) {
     const std::string_view name = argv[command];
     if (std::ranges::find(kRunActions, name) == std::end(kRunActions)) {
-      return Complain("run", WrongUsage("cannot run \"" + Printable(name) + "\": there are " +
-                                        Alternatives(kRunActions)));
+      return Complain("run", WrongRunUsage("cannot run \"" + Printable(name) + "\": there are " +
+                                           Alternatives(kRunActions)));
     }
     if (std::any_of(argv + command, argv + argc, AsksForHelp)) {
-      return Print(name == "fold" ? kFoldCommand.Help() : kRollupCommand.Help());
+      return Print(name == "fold"     ? kFoldCommand.Help()
+                   : name == "rollup" ? kRollupCommand.Help()
+                                      : kLiveSetCommand.Help());
     }
     absl::StatusOr<RunCollection> read =
         ReadCollection(name, std::string(name), argc - command, argv + command);

@@ -10,7 +10,7 @@
 
 namespace pleat::cli {
 
-inline constexpr std::string_view kRunActions[] = {"fold", "rollup"};
+inline constexpr std::string_view kRunActions[] = {"fold", "rollup", "live"};
 
 std::vector<Flag> RunFlags(RunOptions& options);
 

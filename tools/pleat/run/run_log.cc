@@ -19,11 +19,16 @@
 namespace pleat::cli {
 namespace {
 
-absl::StatusOr<RunLog> OpenStore(const RunOptions& options) {
-  absl::StatusOr<std::unique_ptr<StoreLog>> log = StoreLog::Open(options.store, options.consumer);
-  if (!log.ok()) return log.status();
-  const int partitions = (*log)->partitions();
-  return RunLog{.log = *std::move(log), .partitions = partitions, .leave = {}, .left = {}};
+absl::StatusOr<std::vector<RunLog>> OpenStore(const RunOptions& options) {
+  absl::StatusOr<std::vector<std::unique_ptr<StoreLog>>> logs =
+      StoreLog::OpenSeveral(options.store, options.consumer, options.threads);
+  if (!logs.ok()) return logs.status();
+  std::vector<RunLog> opened;
+  for (std::unique_ptr<StoreLog>& log : *logs) {
+    const int partitions = log->partitions();
+    opened.push_back({.log = std::move(log), .partitions = partitions, .leave = {}, .left = {}});
+  }
+  return opened;
 }
 
 #ifdef PLEAT_CLI_KAFKA
@@ -77,8 +82,13 @@ absl::StatusOr<RunLog> OpenTopic(const RunOptions& options) { return CheckBroker
 
 }  // namespace
 
-absl::StatusOr<RunLog> OpenRunLog(const RunOptions& options) {
-  return options.brokers.empty() ? OpenStore(options) : OpenTopic(options);
+absl::StatusOr<std::vector<RunLog>> OpenRunLogs(const RunOptions& options) {
+  if (options.brokers.empty()) return OpenStore(options);
+  absl::StatusOr<RunLog> topic = OpenTopic(options);
+  if (!topic.ok()) return topic.status();
+  std::vector<RunLog> logs;
+  logs.push_back(*std::move(topic));
+  return logs;
 }
 
 absl::StatusOr<std::string> RunLogText(const RunOptions& options) {
@@ -121,6 +131,9 @@ absl::Status CheckBrokers(const RunOptions& options) {
   for (const auto& [name, is_given] : given) {
     if (is_given || name == "worker" || name == "property") continue;
     return WrongFlag(name, "is required with --brokers");
+  }
+  if (options.threads > 1) {
+    return WrongFlag("threads", "contradicts --brokers: start more processes of the group");
   }
   if (options.at_end != RunEnd::kFollow) {
     return WrongFlag("at-end", "contradicts --brokers: a topic has no end");

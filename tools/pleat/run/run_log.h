@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
@@ -20,7 +21,8 @@ struct RunLog {
   std::function<bool()> left;   // after enough calls of Poll()
 };
 
-absl::StatusOr<RunLog> OpenRunLog(const RunOptions& options);
+// One for each thread, as far as there are partitions for them. At least one.
+absl::StatusOr<std::vector<RunLog>> OpenRunLogs(const RunOptions& options);
 
 // What --check says of the records.
 absl::StatusOr<std::string> RunLogText(const RunOptions& options);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <pleat/json.h>
+#include <pleat/json_live_set.h>
 #include <pleat/json_rollup.h>
 #include <pleat/time.h>
 
@@ -15,7 +16,8 @@ namespace pleat::cli {
 // One of the collections of each lane.
 struct RunCollection {
   std::string name;
-  std::variant<FoldSpec, RollupSpec> spec;
+  std::variant<FoldSpec, RollupSpec, LiveSetSpec> spec;
+  bool refreshes = false;  // of a live set: whether they are changes
 
   const EventSpec& event() const {
     return std::visit([](const auto& each) -> const EventSpec& { return each.event; }, spec);
@@ -52,6 +54,9 @@ struct RunOptions {
   Duration idle = std::chrono::seconds(30);
   Duration commit_every = std::chrono::milliseconds(100);
   int replay_limit = 1'000'000;  // records
+
+  int threads = 1;
+  std::string metrics_file;  // empty: none
 
   bool check = false;
   bool quiet_summary = false;

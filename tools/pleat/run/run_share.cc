@@ -1,0 +1,99 @@
+#include "tools/pleat/run/run_share.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include <absl/status/status.h>
+
+#include "tools/pleat/interrupt.h"
+#include "tools/pleat/run/lane_options.h"
+#include "tools/pleat/run/open_handler.h"
+
+namespace pleat::cli {
+namespace {
+
+constexpr size_t kMessagesAtOnce = 65'536;  // so that a sync is shared by many
+constexpr int kLookAgainMs = 20;
+// A run writes a message as soon as it is lent, or ends: nobody else waits for one.
+constexpr Duration kVisibilityTimeout = std::chrono::hours(1);
+
+}  // namespace
+
+RunShare::RunShare(int number, const RunOptions& options, RunLog log, SharedRun& shared,
+                   const MonotoneClock& clock)
+    : number_(number),
+      options_(options),
+      shared_(shared),
+      clock_(clock),
+      log_(std::move(log)),
+      processor_(*log_.log, HandlerFor(options, counts_), OptionsFor(options, log_.partitions)) {}
+
+// Writes messages that are decided, and acks them when they stay. Returns whether there were any.
+absl::StatusOr<bool> RunShare::Deliver() {
+  const EngineTime now = clock_.Now();
+  const std::vector<Message> messages =
+      processor_.Lease(kMessagesAtOnce, kVisibilityTimeout, now, LeaseKeys::kTogether);
+  if (messages.empty()) return false;
+  if (absl::Status written = shared_.Write(messages, now); !written.ok()) return written;
+  for (const Message& each : messages) processor_.Ack(each.id);
+  return true;
+}
+
+// Whether all that the log has was handled, and all messages are written.
+bool RunShare::IsIdle(const std::vector<LaneStatus>& lanes) const {
+  return std::ranges::all_of(lanes, [](const LaneStatus& each) {
+    return each.phase == LanePhase::kParked ||
+           (each.phase == LanePhase::kLive && each.waiting == 0);
+  });
+}
+
+// Returns whether there may be more to do at once.
+bool RunShare::Round() {
+  constexpr int kIdleRounds = 3;  // in each of which the log is asked
+  const absl::StatusOr<bool> more = processor_.Run(clock_.Now());
+  if (!more.ok()) shared_.TellTrouble(more.status());
+  const absl::StatusOr<bool> delivered = Deliver();
+  if (!delivered.ok()) {
+    shared_.End(delivered.status());
+    return false;
+  }
+  const std::vector<LaneStatus> lanes = processor_.lanes();
+  shared_.Tell(number_, counts_, lanes);
+  const bool is_busy = more.value_or(false) || *delivered;
+  idle_ = is_busy || !more.ok() || !IsIdle(lanes) ? 0 : idle_ + 1;
+  const bool has_all = options_.at_end != RunEnd::kFollow && idle_ >= kIdleRounds;
+  if (has_all && options_.at_end == RunEnd::kFlush && !Interrupted()) {
+    processor_.CloseAllAndStop();
+  } else if (has_all || Interrupted()) {
+    processor_.Stop();
+  }
+  return is_busy;
+}
+
+void RunShare::Work(const std::function<void()>& beside) {
+  while (!processor_.stopped() && !shared_.has_ended()) {
+    const bool is_busy = Round();
+    if (beside) beside();
+    if (is_busy || shared_.has_ended()) continue;
+    pollfd signal{InterruptFd(), POLLIN, 0};
+    // A signal that has come would end each wait.
+    poll(&signal, Interrupted() ? 0 : 1, kLookAgainMs);
+  }
+  if (!shared_.has_ended()) Leave();
+}
+
+// Nothing is lost if the others do not hear of it in time.
+void RunShare::Leave() {
+  constexpr int kRounds = 250;
+  if (!log_.leave) return;
+  log_.leave();
+  for (int rounds = kRounds; rounds > 0 && !log_.left(); --rounds) {
+    processor_.Run(clock_.Now()).status().IgnoreError();
+    poll(nullptr, 0, kLookAgainMs);
+  }
+}
+
+}  // namespace pleat::cli
