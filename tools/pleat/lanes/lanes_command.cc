@@ -78,9 +78,9 @@ Held keys and buried messages are those of programs with a handler of their
   an error, and nothing is changed.
 ID has the consumer's name in front; a program that names its messages
   otherwise has that name there.
-Exit codes: 0 done; 1 a lane cannot go on, or is parked, a file is damaged, no such store,
-  consumer, key or message, a run holds the consumer, could not be read or
-  written; 2 wrong usage.
+Exit codes: 0 done; 1 a lane cannot go on or is parked, a file is damaged, no
+  such store, consumer, key or message, a run holds the consumer, could not be
+  read or written; 2 wrong usage.
 )";
 
 FlagValue MaybeText(std::optional<std::string>& text) {

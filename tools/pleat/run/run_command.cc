@@ -91,7 +91,7 @@ Topic: --brokers and what follows are there if pleat was built with Kafka. The
   Each process has an output of its own: when a partition moves, lines that the
   one before has not confirmed are in both, with the ids that they had.
 Live sets: the lines are their changes. A live set is alone in its run.
-Output: a line as of fold, rollup or live that begins with the id of its message:
+Output: a line as of fold, rollup or live that begins with the message's id:
     {"_id":"bursts/3/9f86d081884c7d65/fold/17","user":"ann","orders":4,...}
   A FILE gets each line once, also after a kill; it is of one run alone, and not
   rotated while that runs. A pipe, and another store, get
