@@ -59,6 +59,9 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libpleat-dev)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS
     "libabsl-dev, libboost1.81-dev, libsimdjson-dev, libxxhash-dev, libzstd-dev")
+if(TARGET pleat_kafka)
+  string(APPEND CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS ", librdkafka-dev")
+endif()
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS "cmake, pkg-config, pleat")
 set(CPACK_DEBIAN_LIBRARY_DESCRIPTION
     "folds bursts of events into one event per group (C++ library)

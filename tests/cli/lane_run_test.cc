@@ -193,8 +193,8 @@ TEST_F(LaneRunTest, SaysHowToBuildAProgramThatKnowsBrokers) {
   for (const char* option : {"--brokers kafka-1:9092", "--topic t", "-X sasl.password=hush"}) {
     const Finished run = RunToEnd(Pleat(std::string("run ") + option + " " + kFold));
     EXPECT_EQ(run.code, 2);
-    EXPECT_THAT(run.err, HasSubstr("this program knows no brokers: build pleat with "
-                                   "-DPLEAT_WITH_KAFKA=ON"));
+    EXPECT_THAT(run.err, HasSubstr("this program knows no brokers: build pleat where "
+                                   "librdkafka 2.0.2 or newer is"));
     EXPECT_THAT(run.err, Not(HasSubstr("hush")));
   }
 }

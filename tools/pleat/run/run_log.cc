@@ -120,8 +120,8 @@ absl::Status CheckBrokers(const RunOptions& options) {
     if (!is_given) continue;
 #ifndef PLEAT_CLI_KAFKA
     return WrongFlag(name,
-                     "this program knows no brokers: build pleat with -DPLEAT_WITH_KAFKA=ON, "
-                     "which needs librdkafka 2.0.2 or newer");
+                     "this program knows no brokers: build pleat where librdkafka 2.0.2 or newer "
+                     "is (Debian: librdkafka-dev)");
 #endif
     if (options.brokers.empty()) return WrongFlag(name, "says nothing without --brokers");
   }
