@@ -1,9 +1,11 @@
 #include "engine/kafka/kafka_config.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "engine/base/concat.h"
 
@@ -29,9 +31,35 @@ std::vector<Property> OwnProperties(const KafkaOptions& options) {
   return all;
 }
 
+// What a kind of broker wants, unless the caller says otherwise. Event Hubs closes connections that were
+// idle for four minutes; agents of WarpStream are many, and a round trip is long, so it pays to fetch more.
+struct Profile {
+  std::string_view name;
+  std::vector<Property> properties;
+  Duration commit_interval_min{0};
+};
+const std::vector<Profile>& Profiles() {
+  static const std::vector<Profile> all = {{"kafka", {}},
+                                           {"event-hubs",
+                                            {{"security.protocol", "SASL_SSL"},
+                                             {"sasl.mechanisms", "PLAIN"},
+                                             {"sasl.username", "$ConnectionString"},
+                                             {"socket.keepalive.enable", "true"},
+                                             {"connections.max.idle.ms", "180000"},
+                                             {"metadata.max.age.ms", "180000"}},
+                                            std::chrono::milliseconds(334)},
+                                           {"redpanda", {}},
+                                           {"warpstream",
+                                            {{"topic.metadata.refresh.interval.ms", "60000"},
+                                             {"fetch.max.bytes", "104857600"},
+                                             {"max.partition.fetch.bytes", "52428800"}}}};
+  return all;
+}
+
 // Other names of librdkafka for these, and what would bring another protocol.
 constexpr std::string_view kReserved[] = {"metadata.broker.list", "group.instance.id",
-                                          "auto.commit.enable", "group.protocol"};
+                                          "auto.commit.enable",   "group.protocol",
+                                          "delivery.timeout.ms",  "transactional.id"};
 
 void DropLog(const rd_kafka_t*, int, const char*, const char*) {}
 
@@ -49,10 +77,26 @@ absl::Status Set(rd_kafka_conf_t* configuration, std::string_view name, const st
       Concat("librdkafka's property ", name, " does not take its value"));
 }
 
-absl::Status SetAll(rd_kafka_conf_t* configuration, const KafkaOptions& options) {
-  const std::vector<Property> own = OwnProperties(options);
-  absl::Status status = Set(configuration, "client.id", "pleat");
-  status.Update(Set(configuration, "fetch.wait.max.ms", "100"));
+absl::Status SetProfile(rd_kafka_conf_t* configuration, std::string_view name) {
+  const auto profile = std::ranges::find(Profiles(), name, &Profile::name);
+  if (profile == Profiles().end()) {
+    return absl::InvalidArgumentError(
+        "KafkaOptions::profile is none of kafka, event-hubs, redpanda and warpstream");
+  }
+  absl::Status status;
+  for (const auto& [each, value] : profile->properties) {
+    status.Update(Set(configuration, each, value));
+  }
+  return status;
+}
+
+// `own` cannot be changed by the caller, `first` can.
+absl::Status SetAll(rd_kafka_conf_t* configuration, const KafkaOptions& options,
+                    const std::vector<Property>& first, const std::vector<Property>& own,
+                    std::string_view setter) {
+  absl::Status status = SetProfile(configuration, options.profile);
+  status.Update(Set(configuration, "client.id", "pleat"));
+  for (const auto& [name, value] : first) status.Update(Set(configuration, name, value));
   for (const auto& [name, value] : own) status.Update(Set(configuration, name, value));
   for (const std::string_view property : options.properties) {
     const size_t equals = property.find('=');
@@ -62,36 +106,74 @@ absl::Status SetAll(rd_kafka_conf_t* configuration, const KafkaOptions& options)
     }
     if (std::ranges::count(own, name, &Property::first) + std::ranges::count(kReserved, name) > 0) {
       return absl::InvalidArgumentError(
-          Concat("the property ", name, " is set by KafkaLog itself"));
+          Concat("the property ", name, " is set by ", setter, " itself"));
     }
     status.Update(Set(configuration, name, std::string(property.substr(equals + 1))));
   }
   return status;
 }
 
+absl::Status CheckGiven(std::initializer_list<std::pair<std::string_view, const std::string*>> of) {
+  for (const auto& [name, value] : of) {
+    if (value->empty()) {
+      return absl::InvalidArgumentError(Concat("KafkaOptions::", name, " is empty"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<KafkaClient> Start(rd_kafka_type_t type, KafkaConfiguration configuration) {
+  rd_kafka_conf_set_log_cb(configuration.get(), DropLog);
+  char reason[512] = "";
+  KafkaClient client(rd_kafka_new(type, configuration.get(), reason, sizeof reason));
+  if (client == nullptr) return absl::InternalError(Concat("librdkafka cannot start: ", reason));
+  [[maybe_unused]] rd_kafka_conf_t* const taken = configuration.release();  // by the client
+  return client;
+}
+
 }  // namespace
 
 absl::StatusOr<KafkaClient> OpenKafkaClient(const KafkaOptions& options,
                                             const KafkaCallbacks& callbacks) {
-  for (const auto& [name, value] :
-       {std::pair("brokers", &options.brokers), std::pair("topic", &options.topic),
-        std::pair("group", &options.group)}) {
-    if (value->empty())
-      return absl::InvalidArgumentError(Concat("KafkaOptions::", name, " is empty"));
-  }
+  absl::Status status = CheckGiven(
+      {{"brokers", &options.brokers}, {"topic", &options.topic}, {"group", &options.group}});
+  if (!status.ok()) return status;
   KafkaConfiguration configuration(rd_kafka_conf_new());
-  if (absl::Status set = SetAll(configuration.get(), options); !set.ok()) return set;
-  rd_kafka_conf_set_log_cb(configuration.get(), DropLog);
+  status = SetAll(configuration.get(), options,
+                  {{"fetch.wait.max.ms", "100"}, {"statistics.interval.ms", "5000"}},
+                  OwnProperties(options), "KafkaLog");
+  if (!status.ok()) return status;
   rd_kafka_conf_set_rebalance_cb(configuration.get(), callbacks.on_rebalance);
   rd_kafka_conf_set_error_cb(configuration.get(), callbacks.on_error);
+  rd_kafka_conf_set_stats_cb(configuration.get(), callbacks.on_statistics);
   rd_kafka_conf_set_opaque(configuration.get(), callbacks.opaque);
-  char reason[512] = "";
-  KafkaClient client(rd_kafka_new(RD_KAFKA_CONSUMER, configuration.get(), reason, sizeof reason));
-  if (client == nullptr) return absl::InternalError(Concat("librdkafka cannot start: ", reason));
-  [[maybe_unused]] rd_kafka_conf_t* const taken = configuration.release();  // by the client
+  absl::StatusOr<KafkaClient> client = Start(RD_KAFKA_CONSUMER, std::move(configuration));
   // So that one call of rd_kafka_consumer_poll() has all there is.
-  rd_kafka_poll_set_consumer(client.get());
+  if (client.ok()) rd_kafka_poll_set_consumer(client->get());
   return client;
+}
+
+absl::StatusOr<KafkaClient> OpenKafkaProducer(const KafkaOptions& options,
+                                              const KafkaDelivery& delivery) {
+  absl::Status status = CheckGiven({{"brokers", &options.brokers}, {"topic", &options.topic}});
+  if (!status.ok()) return status;
+  KafkaConfiguration configuration(rd_kafka_conf_new());
+  // Nothing is given up because it takes long: it may have been written, and would be again.
+  status = SetAll(configuration.get(), options, {{"partitioner", "murmur2_random"}},
+                  {{"bootstrap.servers", options.brokers},
+                   {"enable.idempotence", "true"},
+                   {"message.timeout.ms", "0"}},
+                  "KafkaProducer");
+  if (!status.ok()) return status;
+  rd_kafka_conf_set_dr_msg_cb(configuration.get(), delivery.on_delivered);
+  rd_kafka_conf_set_error_cb(configuration.get(), delivery.on_error);
+  rd_kafka_conf_set_opaque(configuration.get(), delivery.opaque);
+  return Start(RD_KAFKA_PRODUCER, std::move(configuration));
+}
+
+Duration CommitIntervalMin(const KafkaOptions& options) {
+  const auto profile = std::ranges::find(Profiles(), options.profile, &Profile::name);
+  return profile == Profiles().end() ? Duration{0} : profile->commit_interval_min;
 }
 
 absl::Status KafkaStatus(rd_kafka_resp_err_t error, std::string_view text) {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "engine/kafka/kafka_config.h"
+#include "engine/kafka/kafka_keys.h"
 #include "engine/kafka/kafka_member.h"
 #include "engine/lanes/lane_files.h"
 
@@ -9,13 +11,18 @@ namespace pleat::inline v0_1 {
 
 class KafkaLog::Core {
  public:
-  Core(std::unique_ptr<KafkaMember> member, std::unique_ptr<LaneFiles> files)
-      : member_(std::move(member)), files_(std::move(files)) {}
+  Core(std::unique_ptr<KafkaMember> member, std::unique_ptr<LaneFiles> files,
+       Duration commit_interval_min)
+      : commit_interval_min_(commit_interval_min),
+        member_(std::move(member)),
+        files_(std::move(files)) {}
 
+  Duration commit_interval_min() const { return commit_interval_min_; }
   KafkaMember& member() { return *member_; }
   LaneFiles& files() { return *files_; }
 
  private:
+  const Duration commit_interval_min_;
   const std::unique_ptr<KafkaMember> member_;
   const std::unique_ptr<LaneFiles> files_;
 };
@@ -33,8 +40,8 @@ absl::StatusOr<std::unique_ptr<KafkaLog>> KafkaLog::Open(const KafkaOptions& opt
   if (!files.ok()) return files.status();
   absl::StatusOr<std::unique_ptr<KafkaMember>> member = KafkaMember::Join(options);
   if (!member.ok()) return member.status();
-  return std::unique_ptr<KafkaLog>(
-      new KafkaLog(std::make_unique<Core>(*std::move(member), *std::move(files))));
+  return std::unique_ptr<KafkaLog>(new KafkaLog(
+      std::make_unique<Core>(*std::move(member), *std::move(files), CommitIntervalMin(options))));
 }
 
 absl::StatusOr<bool> KafkaLog::Poll(LogListener& listener) {
@@ -45,6 +52,13 @@ void KafkaLog::Pause(int partition, bool paused) { core_->member().Pause(partiti
 void KafkaLog::AskEnd(int partition) { core_->member().AskEnd(partition); }
 void KafkaLog::Commit(const LogCommit& commit) { core_->member().Commit(commit); }
 LaneSnapshots& KafkaLog::snapshots() { return core_->files(); }
+Duration KafkaLog::commit_interval_min() const { return core_->commit_interval_min(); }
+int KafkaLog::partitions() const { return core_->member().partitions(); }
+bool KafkaLog::MayHold(int partition, std::string_view key) const {
+  const int count = partitions();
+  return partition >= count || JavaPartition(key, count) == partition ||
+         LibrdkafkaPartition(key, count) == partition;
+}
 void KafkaLog::Leave() { core_->member().Leave(); }
 bool KafkaLog::left() const { return core_->member().left(); }
 

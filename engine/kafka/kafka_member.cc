@@ -10,6 +10,7 @@
 #include "engine/base/check.h"
 #include "engine/base/concat.h"
 #include "engine/kafka/kafka_config.h"
+#include "engine/kafka/kafka_keys.h"
 #include "engine/kafka/kafka_metadata.h"
 
 namespace pleat::inline v0_1 {
@@ -66,6 +67,12 @@ absl::StatusOr<std::unique_ptr<KafkaMember>> KafkaMember::Join(const KafkaOption
           [](rd_kafka_t*, int error, const char* reason, void* self) {
             static_cast<KafkaMember*>(self)->OnError(static_cast<rd_kafka_resp_err_t>(error),
                                                      reason);
+          },
+      .on_statistics =
+          [](rd_kafka_t*, char* json, size_t size, void* self) {
+            auto& of = *static_cast<KafkaMember*>(self);
+            of.partitions_ = std::max(of.partitions_, PartitionsIn({json, size}, of.topic_));
+            return 0;  // librdkafka frees it
           },
       .opaque = member.get()};
   absl::StatusOr<KafkaClient> client = OpenKafkaClient(options, callbacks);

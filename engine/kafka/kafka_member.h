@@ -59,6 +59,7 @@ class KafkaMember {
   void Commit(const LogCommit& commit) { to_commit_.push_back(commit); }
   void Leave() { going_.is_leaving = true; }
   bool left() const { return going_.is_left; }
+  int partitions() const { return partitions_; }
 
  private:
   enum class Stage : uint8_t { kStarting, kIdle, kReading, kLosing, kOver };
@@ -165,6 +166,7 @@ class KafkaMember {
   std::string member_id_;      // under which partitions were taken
   bool was_assigned_ = false;  // partitions, be it none
   Going going_;
+  int partitions_ = 0;  // of the topic; 0: not known yet
 };
 
 }  // namespace pleat::inline v0_1

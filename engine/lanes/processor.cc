@@ -37,7 +37,8 @@ class Processor::Core final : private LogListener {
  public:
   Core(PartitionedLog& log, MakeHandler make_handler, const ProcessorOptions& options)
       : log_(log), make_handler_(std::move(make_handler)), options_(options) {
-    PLEAT_CHECK(options_.commit_every > Duration{0} && options_.margin >= Duration{0});
+    PLEAT_CHECK(options.commit_every > Duration{0} && options_.margin >= Duration{0});
+    options_.commit_every = std::max(options.commit_every, log.commit_interval_min());
     PLEAT_CHECK(options_.idle > Duration{0});
     PLEAT_CHECK(options_.replay_limit > 0 && options_.messages_bytes_max > 0);
     PLEAT_CHECK(options_.buried_bytes_max > 0);
@@ -222,7 +223,7 @@ class Processor::Core final : private LogListener {
 
   PartitionedLog& log_;
   const MakeHandler make_handler_;
-  const ProcessorOptions options_;
+  ProcessorOptions options_;
   mutable Lock lock_;
   std::map<int, HeldLane> lanes_ ABSL_GUARDED_BY(lock_);
   EngineTime run_at_ ABSL_GUARDED_BY(lock_) = kBeginningOfTime;  // of Run()

@@ -27,14 +27,19 @@
 //
 // librdkafka is 2.0.2 or newer, and has threads of its own; its log lines are dropped. Nothing here
 // waits for the network. That a log was cut off is seen only by offsets beyond its end.
+//
+// A KafkaProducer takes messages of a processor, of whatever log, to a topic.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <absl/status/statusor.h>
 #include <pleat/detail/export.h>
+#include <pleat/time.h>
 #include <pleat/untyped/partitioned_log.h>
 #include <pleat/untyped/storage.h>
 
@@ -52,6 +57,10 @@ struct KafkaOptions {
   std::string snapshots;
   // The header of a record that has its id. Empty: records have no ids.
   std::string id_header = {};
+  // What kind of brokers these are, "kafka", "event-hubs", "redpanda" or "warpstream": settings of
+  // librdkafka for them, before `properties`; and with "event-hubs" a partition has three commits a
+  // second at most, since those brokers take four. docs/howto-processors.md has what each sets.
+  std::string profile = "kafka";
   // More of librdkafka's settings, as "name=value", such as "security.protocol=SSL",
   // "session.timeout.ms=6000". No error repeats a value, as it may be a secret.
   std::vector<std::string> properties = {};
@@ -82,7 +91,15 @@ class PLEAT_EXPORT KafkaLog final : public PartitionedLog {
   // kFenced: the group has put this member out. It joins again by itself, as another one, and what
   // it has then is told by OnAssigned().
   void Commit(const LogCommit& commit) override;
+  Duration commit_interval_min() const override;
   LaneSnapshots& snapshots() override;
+
+  // How many partitions the topic has. 0: not known yet, some seconds after Open().
+  int partitions() const;
+  // Whether a producer puts a record with this key into this partition: in Java, by murmur2, or of
+  // librdkafka, by CRC-32. True while the number of partitions is not known. A collection whose
+  // keys do not belong to their partitions may have a group of one key in several of them.
+  bool MayHold(int partition, std::string_view key) const;
 
   // Leaves the group, so that others have the partitions at once: call Poll() until left(). A
   // processor is stopped first. With an instance id the group waits for the process to come back.
@@ -92,6 +109,36 @@ class PLEAT_EXPORT KafkaLog final : public PartitionedLog {
  private:
   class Core;
   explicit KafkaLog(std::unique_ptr<Core> core);
+
+  std::unique_ptr<Core> core_;
+};
+
+// Idempotent: the broker has each record once for each Send(), and those of a key in order.
+// Thread safety: one call at a time.
+class PLEAT_EXPORT KafkaProducer {
+ public:
+  // Of the options these are taken: brokers, topic, id_header, profile and properties. Keys go to
+  // partitions as from producers in Java, unless `properties` have another partitioner.
+  // Errors: as those of KafkaLog::Open().
+  static absl::StatusOr<std::unique_ptr<KafkaProducer>> Open(const KafkaOptions& options);
+  // Waits for nothing: what was not delivered yet may come to the topic or not.
+  ~KafkaProducer();
+  KafkaProducer(const KafkaProducer&) = delete;
+  KafkaProducer& operator=(const KafkaProducer&) = delete;
+
+  // Copies a record, to be sent. `id` becomes the header id_header, if that is not empty. Returns
+  // the number by which the record is known: one more for each. Errors: kResourceExhausted: too
+  // many wait to be delivered; kInvalidArgument: it is larger than message.max.bytes.
+  absl::StatusOr<uint64_t> Send(std::string_view key, std::string_view id,
+                                std::string_view payload);
+  // The numbers of records that the topic has, all its replicas in sync, since the last call.
+  // Errors: kUnavailable, once: no broker can be reached, and it is tried again for ever; others: a
+  // record was refused for good, and nothing more is to be sent.
+  absl::StatusOr<std::vector<uint64_t>> TakeDelivered();
+
+ private:
+  class Core;
+  explicit KafkaProducer(std::unique_ptr<Core> core);
 
   std::unique_ptr<Core> core_;
 };

@@ -36,7 +36,7 @@ int Answer(int error) {
 extern "C" {
 
 PLEAT_EXPORTED const char* __tsan_default_suppressions() {  // NOLINT: the sanitizer asks for it
-  return "race:^pthread_rwlock_destroy$\n";
+  return "race:pthread_rwlock_destroy\n";
 }
 
 PLEAT_EXPORTED int thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {

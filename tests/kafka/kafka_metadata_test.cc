@@ -11,7 +11,7 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-constexpr size_t kMetadataMax = 1'024;  // of the strictest broker
+constexpr size_t kMetadataMax = 1'000;  // the strictest broker takes 1,024
 
 LogCommit Of(uint64_t offset, uint64_t needed, std::string metadata) {
   return {.partition = 3, .offset = offset, .needed = needed, .metadata = std::move(metadata)};

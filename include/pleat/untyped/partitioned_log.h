@@ -37,8 +37,8 @@ struct LogRecord {
   std::string_view payload;
 };
 
-// Metadata has so many bytes at most: so that it fits into a commit of any broker.
-inline constexpr size_t kCommitMetadataBytesMax = 750;
+// Metadata has so many bytes at most: so that a commit to any broker has 1,000 at most, as text.
+inline constexpr size_t kCommitMetadataBytesMax = 732;
 
 // How far a partition was read, for its next owner.
 struct LogCommit {
@@ -121,6 +121,8 @@ class PartitionedLog {
   virtual void AskEnd(int partition) = 0;
   // To be answered by OnCommitted(). REQUIRES: the one before of this partition was answered.
   virtual void Commit(const LogCommit& commit) = 0;
+  // How long commits of a partition have to be apart at least.
+  virtual Duration commit_interval_min() const { return Duration{0}; }
 
   virtual LaneSnapshots& snapshots() = 0;
 };
