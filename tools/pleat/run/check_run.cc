@@ -101,7 +101,8 @@ int CheckRun(const RunOptions& options) {
   const absl::StatusOr<std::string> outputs = OutputsText(options);
   if (!outputs.ok()) return Complain("run", outputs.status());
   const bool on_event_time = !options.collections.front().event().time.empty();
-  const bool is_file = options.output_file != "-" && options.output_store.empty();
+  const bool is_file =
+      options.output_file != "-" && options.output_store.empty() && options.output_topic.empty();
   std::string out = *log + found->text;
   out += "collections";
   for (const RunCollection& each : options.collections) out += " " + Printable(each.name);

@@ -37,8 +37,8 @@ uint64_t VersionOf(const RunOptions& options) {
       add(value);
     }
   }
-  add(options.invalid_file.empty() ? "" : "invalid");
-  add(options.late_file.empty() ? "" : "late");
+  add(options.keeps_invalid() ? "invalid" : "");
+  add(options.keeps_late() ? "late" : "");
   const bool on_event_time = !options.collections.front().event().time.empty();
   add(on_event_time ? FormatDuration(options.idle) : "");
   TextDigest digest;

@@ -30,6 +30,7 @@
 #include "tools/pleat/run/run_metrics.h"
 #include "tools/pleat/run/run_share.h"
 #include "tools/pleat/run/shared_run.h"
+#include "tools/pleat/run/topic_output.h"
 #include "tools/pleat/summary_text.h"
 
 namespace pleat::cli {
@@ -62,6 +63,8 @@ absl::Status LaneRun::Open() {
   if (!logs.ok()) return logs.status();
   if (!options_.store.empty()) KeepParked(options_.store, options_.consumer, {}).IgnoreError();
   absl::StatusOr<std::unique_ptr<MessageOutput>> output = OpenOutput(options_);
+  if (!output.ok()) return output.status();
+  if (options_.writes_topics()) output = OpenTopicOutput(options_, *std::move(output));
   if (!output.ok()) return output.status();
   const int partitions = options_.store.empty() ? 0 : logs->front().partitions;
   shared_ = std::make_unique<SharedRun>(options_, *std::move(output),

@@ -158,8 +158,9 @@ class FileOutput final : public MessageOutput {
  public:
   explicit FileOutput(const RunOptions& options)
       : source_(options.consumer),
-        output_(NamedOutput("--output",
-                            options.output_store.empty() ? options.output_file : std::string())),
+        output_(NamedOutput("--output", options.output_store.empty() && options.output_topic.empty()
+                                            ? options.output_file
+                                            : std::string())),
         invalid_(NamedOutput("--invalid", options.invalid_file)),
         late_(NamedOutput("--late", options.late_file)) {}
 
@@ -224,7 +225,6 @@ class FileOutput final : public MessageOutput {
   }
 
  private:
-  static constexpr std::string_view kEmittedStream = "emitted";
   // The messages of a stream of a lane.
   struct Stream {
     std::string ids;    // up to the number
@@ -248,7 +248,7 @@ class StoreOutput final : public MessageOutput {
   absl::Status Open(const RunOptions& options) { return files_.Open(options); }
 
   absl::Status Write(const Message& message, EngineTime now) override {
-    if (message.stream == "emitted") return files_.Write(message, now);
+    if (message.stream == kEmittedStream) return files_.Write(message, now);
     const std::string id = FormatMessageId(source_, message.id, message.stream);
     const std::string key = PlainKey(message.key);
     const AppendAnswer answer =
@@ -269,13 +269,6 @@ class StoreOutput final : public MessageOutput {
   }
 
  private:
-  // A key that is one string is that string.
-  static std::string PlainKey(std::string_view key) {
-    const bool is_plain = key.size() >= 2 && key.front() == '"' && key.back() == '"' &&
-                          key.find_first_of("\"\\", 1) == key.size() - 1;
-    return std::string(is_plain ? key.substr(1, key.size() - 2) : key);
-  }
-
   const std::string source_;
   const std::unique_ptr<EventStore> store_;
   FileOutput files_;
@@ -290,6 +283,21 @@ absl::StatusOr<std::unique_ptr<MessageOutput>> Opened(std::unique_ptr<Output> ou
 
 }  // namespace
 
+absl::StatusOr<std::vector<MessageId>> MessageOutput::TakeKept(std::span<const Message> written) {
+  std::vector<MessageId> kept;
+  if (written.empty()) return kept;
+  if (absl::Status synced = Sync(); !synced.ok()) return synced;
+  kept.reserve(written.size());
+  for (const Message& each : written) kept.push_back(each.id);
+  return kept;
+}
+
+std::string PlainKey(std::string_view key) {
+  const bool is_plain = key.size() >= 2 && key.front() == '"' && key.back() == '"' &&
+                        key.find_first_of("\"\\", 1) == key.size() - 1;
+  return std::string(is_plain ? key.substr(1, key.size() - 2) : key);
+}
+
 absl::StatusOr<std::unique_ptr<MessageOutput>> OpenOutput(const RunOptions& options) {
   if (options.output_store.empty()) return Opened(std::make_unique<FileOutput>(options), options);
   absl::StatusOr<std::unique_ptr<EventStore>> store = EventStore::Open(
@@ -302,7 +310,13 @@ absl::StatusOr<std::string> OutputsText(const RunOptions& options) {
   FileOutput files(options);
   if (absl::Status looked = files.Look(options); !looked.ok()) return looked;
   absl::StatusOr<std::string> text = files.Text();
-  if (!text.ok() || options.output_store.empty()) return text;
+  if (!text.ok()) return text;
+  for (const auto& [name, topic] : {std::pair("output      ", &options.output_topic),
+                                    std::pair("invalid     ", &options.invalid_topic),
+                                    std::pair("late        ", &options.late_topic)}) {
+    if (!topic->empty()) *text += name + ("the topic " + Printable(*topic)) + "\n";
+  }
+  if (options.output_store.empty()) return text;
   std::string out = "output      the store " + Printable(options.output_store);
   const absl::Status opened = EventStoreReader::Open(options.output_store).status();
   if (absl::IsNotFound(opened)) return out + ", which is made\n" + *text;

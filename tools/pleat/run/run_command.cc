@@ -67,6 +67,11 @@ Examples:
     pleat run --store /var/lib/beats --consumer readers --threads 2 \
         --output readers.ndjson live --key page --member user --ttl 30s
 
+  From a store into a topic, where each line is keyed by its user:
+    pleat run --store /var/lib/orders --consumer bursts \
+        --output-topic bursts --output-brokers kafka-1:9092 \
+        fold --key user --quiet 5m
+
   What would be guaranteed, before anything is run:
     pleat run --store /var/lib/orders --consumer bursts --check \
         fold --key user --quiet 5m
@@ -94,7 +99,7 @@ Live sets: the lines are their changes. A live set is alone in its run.
 Output: a line as of fold, rollup or live that begins with the message's id:
     {"_id":"bursts/3/9f86d081884c7d65/fold/17","user":"ann","orders":4,...}
   A FILE gets each line once, also after a kill; it is of one run alone, and not
-  rotated while that runs. A pipe, and another store, get
+  rotated while that runs. A pipe, another store, and a topic get
   some lines again then, with the ids that they had: drop those you know.
   Invalid and late lines have the reason, and the payload as text.
 Other options: limits, what is printed around the result, --invalid, --late, and
@@ -353,6 +358,9 @@ std::vector<Flag> RunFlags(RunOptions& o) {
       {"worker", "I/N",
        "the I-th of N processes: it has its partitions back when it starts again in time",
        WorkerOf(o.worker)},
+      {"profile", "kafka|event-hubs|redpanda|warpstream",
+       "what kind of brokers these are (default kafka): sets what they need",
+       OneOf(o.profile, {"kafka", "event-hubs", "redpanda", "warpstream"})},
       {"property", "NAME=VALUE",
        "a setting of librdkafka; of NAME=@FILE the value is the first line of the file. May\n"
        "be repeated",
@@ -376,9 +384,17 @@ std::vector<Flag> RunFlags(RunOptions& o) {
        FileName(o.output_file, Dash::kStandardStream), 'o'},
       {"output-store", "DIR", "or into this event store, which is made if it is not there",
        Text(o.output_store)},
+      {"output-topic", "NAME",
+       "or into this topic, keyed by their groups, with their ids as header pleat-id",
+       Text(o.output_topic)},
+      {"output-brokers", "HOST:PORT[,...]",
+       "the brokers of topics that are written (default those of --brokers)",
+       Text(o.output_brokers)},
       {"invalid", "FILE", "lines that are no events go there",
        FileName(o.invalid_file, Dash::kRefused)},
+      {"invalid-topic", "NAME", "or into this topic", Text(o.invalid_topic)},
       {"late", "FILE", "late ones go there", FileName(o.late_file, Dash::kRefused)},
+      {"late-topic", "NAME", "or into this topic", Text(o.late_topic)},
       {"quiet-summary", "", "no summary on stderr", Switch(o.quiet_summary)},
       Heading("How it runs"),
       {"at-end", "follow|keep|flush",

@@ -51,7 +51,7 @@ void RunHandler::NoteUnusual(const UnusualLine& line, std::string_view collectio
     case LineResult::Kind::kInvalid:
     case LineResult::Kind::kNoUnit:
       if (counts_.invalid++ == 0) counts_.first_invalid = result.reason;
-      if (!options_.invalid_file.empty()) {
+      if (options_.keeps_invalid()) {
         Tell(kInvalidMark, result.reason, collection, line, lane);
       }
       return;
@@ -59,7 +59,7 @@ void RunHandler::NoteUnusual(const UnusualLine& line, std::string_view collectio
       if (IsOverLimit(result)) ++counts_.over_limit;
       if (!IsLate(result)) return;
       ++counts_.late;
-      if (!options_.late_file.empty()) Tell(kLateMark, "late", collection, line, lane);
+      if (options_.keeps_late()) Tell(kLateMark, "late", collection, line, lane);
       return;
     default: return;
   }

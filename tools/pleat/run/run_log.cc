@@ -7,9 +7,10 @@
 #include <pleat/event_store_reader.h>
 #include <pleat/store_log.h>
 #ifdef PLEAT_CLI_KAFKA
-#include <fstream>
-
 #include <pleat/kafka_log.h>
+
+#include "tools/pleat/run/key_notes.h"
+#include "tools/pleat/run/topic_options.h"
 #endif
 
 #include "tools/pleat/errno_status.h"
@@ -26,7 +27,11 @@ absl::StatusOr<std::vector<RunLog>> OpenStore(const RunOptions& options) {
   std::vector<RunLog> opened;
   for (std::unique_ptr<StoreLog>& log : *logs) {
     const int partitions = log->partitions();
-    opened.push_back({.log = std::move(log), .partitions = partitions, .leave = {}, .left = {}});
+    opened.push_back({.log = std::move(log),
+                      .partitions = partitions,
+                      .leave = {},
+                      .left = {},
+                      .look_at_keys = {}});
   }
   return opened;
 }
@@ -36,42 +41,22 @@ absl::StatusOr<std::vector<RunLog>> OpenStore(const RunOptions& options) {
 // A topic does not say in time how many partitions a member may come to have.
 constexpr int kPartitionsOfTopic = 64;
 
-// "name=value", or the first line of FILE as the value of "name=@FILE".
-absl::StatusOr<std::string> PropertyOf(const std::string& given) {
-  const size_t equals = given.find('=');
-  if (equals == given.npos || equals == 0) {
-    return WrongFlag("property", "is written NAME=VALUE or NAME=@FILE");
-  }
-  if (equals + 1 >= given.size() || given[equals + 1] != '@') return given;
-  const std::string file = given.substr(equals + 2);
-  std::ifstream in(file);
-  std::string value;
-  if (!std::getline(in, value)) {
-    return WrongFlag("property", "cannot read a value from " + Printable(file));
-  }
-  return given.substr(0, equals + 1) + value;
-}
-
 absl::StatusOr<RunLog> OpenTopic(const RunOptions& options) {
-  KafkaOptions kafka{.brokers = options.brokers,
-                     .topic = options.topic,
-                     .group = options.group,
-                     .snapshots = options.snapshots};
-  if (options.worker.number > 0) {
-    kafka.instance_id = options.group + "-" + std::to_string(options.worker.number);
-  }
-  for (const std::string& each : options.properties) {
-    absl::StatusOr<std::string> property = PropertyOf(each);
-    if (!property.ok()) return property.status();
-    kafka.properties.push_back(*std::move(property));
-  }
-  absl::StatusOr<std::unique_ptr<KafkaLog>> log = KafkaLog::Open(kafka);
+  const absl::StatusOr<KafkaOptions> kafka = SourceOptions(options);
+  if (!kafka.ok()) return kafka.status();
+  absl::StatusOr<std::unique_ptr<KafkaLog>> log = KafkaLog::Open(*kafka);
   if (!log.ok()) return log.status();
   KafkaLog* const topic = log->get();
   return RunLog{.log = *std::move(log),
                 .partitions = kPartitionsOfTopic,
                 .leave = [topic] { topic->Leave(); },
-                .left = [topic] { return topic->left(); }};
+                .left = [topic] { return topic->left(); },
+                .look_at_keys =
+                    [topic, notes = KeyNotes()](auto messages) mutable {
+                      return notes.Look(
+                          messages, topic->partitions(),
+                          [&](int partition, auto key) { return topic->MayHold(partition, key); });
+                    }};
 }
 
 #else
@@ -112,25 +97,60 @@ absl::StatusOr<std::string> RunLogText(const RunOptions& options) {
 }
 
 absl::Status CheckBrokers(const RunOptions& options) {
-  const std::pair<std::string_view, bool> given[] = {
-      {"topic", !options.topic.empty()},         {"group", !options.group.empty()},
-      {"snapshots", !options.snapshots.empty()}, {"worker", options.worker.number > 0},
-      {"property", !options.properties.empty()}, {"brokers", !options.brokers.empty()}};
-  for (const auto& [name, is_given] : given) {
-    if (!is_given) continue;
+  struct Given {
+    std::string_view name;
+    bool is_given;
+    bool of_group;  // of the topic that is read
+  };
+  const bool has_profile = options.profile != RunProfile::kKafka;
+  const Given given[] = {{"topic", !options.topic.empty(), true},
+                         {"group", !options.group.empty(), true},
+                         {"snapshots", !options.snapshots.empty(), true},
+                         {"worker", options.worker.number > 0, true},
+                         {"profile", has_profile, false},
+                         {"property", !options.properties.empty(), false},
+                         {"brokers", !options.brokers.empty(), true},
+                         {"output-topic", !options.output_topic.empty(), false},
+                         {"invalid-topic", !options.invalid_topic.empty(), false},
+                         {"late-topic", !options.late_topic.empty(), false},
+                         {"output-brokers", !options.output_brokers.empty(), false}};
+  for (const Given& each : given) {
+    if (!each.is_given) continue;
 #ifndef PLEAT_CLI_KAFKA
-    return WrongFlag(name,
+    return WrongFlag(each.name,
                      "this program knows no brokers: build pleat where librdkafka 2.0.2 or newer "
                      "is (Debian: librdkafka-dev)");
 #endif
-    if (options.brokers.empty()) return WrongFlag(name, "says nothing without --brokers");
+    if (!options.brokers.empty()) continue;
+    if (each.of_group) return WrongFlag(each.name, "says nothing without --brokers");
+    if (options.output_brokers.empty()) {
+      return WrongFlag(each.name, "says nothing without --brokers or --output-brokers");
+    }
+  }
+  if (!options.output_brokers.empty() && !options.writes_topics()) {
+    return WrongFlag("output-brokers", "says nothing without --output-topic");
+  }
+  if (!options.output_topic.empty() &&
+      (options.output_file != "-" || !options.output_store.empty())) {
+    return WrongFlag("output-topic", "contradicts --output and --output-store");
+  }
+  if (!options.invalid_topic.empty() && !options.invalid_file.empty()) {
+    return WrongFlag("invalid-topic", "contradicts --invalid");
+  }
+  if (!options.late_topic.empty() && !options.late_file.empty()) {
+    return WrongFlag("late-topic", "contradicts --late");
   }
   if (options.brokers.empty()) return absl::OkStatus();
   if (!options.store.empty()) return WrongFlag("brokers", "contradicts --store");
   if (!options.consumer.empty()) return WrongFlag("consumer", "contradicts --brokers: see --group");
-  for (const auto& [name, is_given] : given) {
-    if (is_given || name == "worker" || name == "property") continue;
-    return WrongFlag(name, "is required with --brokers");
+  for (const Given& each : given) {
+    if (each.is_given || !each.of_group || each.name == "worker") continue;
+    return WrongFlag(each.name, "is required with --brokers");
+  }
+  for (const std::string* const each :
+       {&options.output_topic, &options.invalid_topic, &options.late_topic}) {
+    if (*each != options.topic || !options.output_brokers.empty()) continue;
+    return WrongFlag("topic", Printable(*each) + " is written, too: results would be events again");
   }
   if (options.threads > 1) {
     return WrongFlag("threads", "contradicts --brokers: start more processes of the group");

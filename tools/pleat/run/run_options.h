@@ -32,6 +32,9 @@ struct RunWorker {
   int count = 0;
 };
 
+// What kind of brokers there are.
+enum class RunProfile : uint8_t { kKafka, kEventHubs, kRedpanda, kWarpstream };
+
 struct RunOptions {
   std::string store;     // a directory
   std::string consumer;  // its name; of a topic the group's
@@ -41,14 +44,19 @@ struct RunOptions {
   std::string group;
   std::string snapshots;  // a directory
   RunWorker worker;
+  RunProfile profile = RunProfile::kKafka;
   std::vector<std::string> properties;  // NAME=VALUE or NAME=@FILE
 
   std::vector<RunCollection> collections;
 
   std::string output_file = "-";
   std::string output_store;  // these: empty means none
+  std::string output_topic;
+  std::string output_brokers;  // of topics that are written; those of the topic that is read
   std::string invalid_file;
+  std::string invalid_topic;
   std::string late_file;
+  std::string late_topic;
 
   RunEnd at_end = RunEnd::kFollow;
   Duration idle = std::chrono::seconds(30);
@@ -61,6 +69,12 @@ struct RunOptions {
   bool check = false;
   bool quiet_summary = false;
   bool help = false;
+
+  bool keeps_invalid() const { return !invalid_file.empty() || !invalid_topic.empty(); }
+  bool keeps_late() const { return !late_file.empty() || !late_topic.empty(); }
+  bool writes_topics() const {
+    return !output_topic.empty() || !invalid_topic.empty() || !late_topic.empty();
+  }
 };
 
 }  // namespace pleat::cli

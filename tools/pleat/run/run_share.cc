@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <absl/status/status.h>
 
@@ -31,15 +33,18 @@ RunShare::RunShare(int number, const RunOptions& options, RunLog log, SharedRun&
       log_(std::move(log)),
       processor_(*log_.log, HandlerFor(options, counts_), OptionsFor(options, log_.partitions)) {}
 
-// Writes messages that are decided, and acks them when they stay. Returns whether there were any.
+// Writes messages that are decided, and acks those that stay. Returns whether there were any.
 absl::StatusOr<bool> RunShare::Deliver() {
   const EngineTime now = clock_.Now();
-  const std::vector<Message> messages =
-      processor_.Lease(kMessagesAtOnce, kVisibilityTimeout, now, LeaseKeys::kTogether);
-  if (messages.empty()) return false;
-  if (absl::Status written = shared_.Write(messages, now); !written.ok()) return written;
-  for (const Message& each : messages) processor_.Ack(each.id);
-  return true;
+  const std::vector<Message> messages = processor_.Lease(
+      std::min(kMessagesAtOnce, shared_.room()), kVisibilityTimeout, now, LeaseKeys::kTogether);
+  if (log_.look_at_keys) {
+    if (const std::string note = log_.look_at_keys(messages); !note.empty()) SayOfRun(note);
+  }
+  const absl::StatusOr<std::vector<MessageId>> kept = shared_.Write(number_, messages, now);
+  if (!kept.ok()) return kept.status();
+  for (const MessageId& each : *kept) processor_.Ack(each);
+  return !messages.empty() || !kept->empty();
 }
 
 // Whether all that the log has was handled, and all messages are written.

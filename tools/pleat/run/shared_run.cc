@@ -25,9 +25,11 @@ SharedRun::SharedRun(const RunOptions& options, std::unique_ptr<MessageOutput> o
     : options_(options),
       partitions_(partitions),
       output_(std::move(output)),
+      kept_(static_cast<size_t>(shares)),
       counts_(static_cast<size_t>(shares)),
       has_told_(static_cast<size_t>(shares)) {
-  const bool is_streamed = options.output_file == "-" && options.output_store.empty();
+  const bool is_streamed =
+      options.output_file == "-" && options.output_store.empty() && options.output_topic.empty();
   if (!options.quiet_summary) progress_.ShowBeside(is_streamed ? STDOUT_FILENO : -1);
 }
 
@@ -37,12 +39,25 @@ void SharedRun::Say(std::string_view text) {
   SayOfRun(text);
 }
 
-absl::Status SharedRun::Write(std::span<const Message> messages, EngineTime now) {
+size_t SharedRun::room() const {
+  const RunGuard guard(output_mutex_);
+  return output_->room();
+}
+
+absl::StatusOr<std::vector<MessageId>> SharedRun::Write(int share,
+                                                        std::span<const Message> messages,
+                                                        EngineTime now) {
   const RunGuard guard(output_mutex_);
   for (const Message& each : messages) {
     if (absl::Status written = output_->Write(each, now); !written.ok()) return written;
+    share_of_[each.id.partition] = share;
   }
-  return output_->Sync();
+  const absl::StatusOr<std::vector<MessageId>> kept = output_->TakeKept(messages);
+  if (!kept.ok()) return kept.status();
+  for (const MessageId& each : *kept) {
+    kept_[static_cast<size_t>(share_of_.at(each.partition))].push_back(each);
+  }
+  return std::exchange(kept_[static_cast<size_t>(share)], {});
 }
 
 void SharedRun::Tell(int share, const RunCounts& counts, const std::vector<LaneStatus>& lanes) {
@@ -70,7 +85,7 @@ void SharedRun::SayFirst(const RunCounts& counts) {
   if (!counts.unit_advice.empty() && !std::exchange(unit_said_, true)) {
     Say("so far " + counts.unit_advice);
   }
-  if (counts.invalid == 0 || !options_.invalid_file.empty()) return;
+  if (counts.invalid == 0 || options_.keeps_invalid()) return;
   if (std::exchange(invalid_said_, true)) return;
   Say("a record is invalid, and left out: " + Printable(counts.first_invalid) +
       "; further ones are counted");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include <absl/status/status.h>
+#include <absl/status/statusor.h>
 #include <pleat/processor.h>
 #include <pleat/time.h>
 
@@ -32,8 +34,12 @@ class SharedRun {
   SharedRun(const RunOptions& options, std::unique_ptr<MessageOutput> output, int shares,
             int partitions);
 
-  // Writes the messages of a share, one behind the other, so that they stay.
-  absl::Status Write(std::span<const Message> messages, EngineTime now);
+  // Writes the messages of a share, one behind the other. Returns those of its messages that stay now,
+  // also of earlier calls: a broker answers later.
+  absl::StatusOr<std::vector<MessageId>> Write(int share, std::span<const Message> messages,
+                                               EngineTime now);
+  // How many messages may be written now.
+  size_t room() const;
 
   // Behind each round of a share: what it has counted so far, and how its lanes stand.
   void Tell(int share, const RunCounts& counts, const std::vector<LaneStatus>& lanes);
@@ -68,6 +74,8 @@ class SharedRun {
 
   mutable std::mutex output_mutex_;
   const std::unique_ptr<MessageOutput> output_;
+  std::map<int, int> share_of_;               // by partition
+  std::vector<std::vector<MessageId>> kept_;  // of each share, and not returned yet
 
   mutable std::mutex mutex_;  // all below
   Progress progress_{/*bytes_total=*/0};
