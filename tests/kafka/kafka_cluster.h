@@ -60,8 +60,9 @@ class KafkaCluster {
       return topic;
     }
     char reason[256] = "";
-    rd_kafka_NewTopic_t* wanted =
-        rd_kafka_NewTopic_new(topic.c_str(), partitions, 1, reason, sizeof reason);
+    constexpr int kAsManyCopiesAsTheBrokerSays = -1;
+    rd_kafka_NewTopic_t* wanted = rd_kafka_NewTopic_new(
+        topic.c_str(), partitions, kAsManyCopiesAsTheBrokerSays, reason, sizeof reason);
     const KafkaQueue answers(rd_kafka_queue_new(producer_.get()));
     rd_kafka_CreateTopics(producer_.get(), &wanted, 1, nullptr, answers.get());
     const KafkaEvent answer(rd_kafka_queue_poll(answers.get(), kPatienceMs));
@@ -111,6 +112,26 @@ class KafkaCluster {
     ASSERT_EQ(error, nullptr) << rd_kafka_error_string(error.get());
   }
   void Flush() { ASSERT_EQ(rd_kafka_flush(producer_.get(), kPatienceMs), 0); }
+
+  // Calls `take` for each message, and for the end of each partition, until it says false.
+  template <class Take>
+  void ReadAll(const std::string& topic, int partitions, const Take& take) {
+    const KafkaClient client = Client(RD_KAFKA_CONSUMER, {{"bootstrap.servers", brokers_},
+                                                          {"group.id", NewName("reader")},
+                                                          {"enable.auto.commit", "false"},
+                                                          {"enable.partition.eof", "true"}});
+    const KafkaPartitions all(rd_kafka_topic_partition_list_new(partitions));
+    for (int i = 0; i < partitions; ++i) {
+      rd_kafka_topic_partition_list_add(all.get(), topic.c_str(), i)->offset =
+          RD_KAFKA_OFFSET_BEGINNING;
+    }
+    rd_kafka_assign(client.get(), all.get());
+    while (const KafkaMessage message{rd_kafka_consumer_poll(client.get(), kPatienceMs)}) {
+      const bool counts = message->err == 0 || message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF;
+      if (counts && !take(*message)) return;
+    }
+    FAIL() << "the topic cannot be read to its end";
+  }
 
   // As a tool that moves a group without members does it.
   void MoveGroup(const std::string& group, const std::string& topic, int partition,
