@@ -484,6 +484,19 @@ TEST_F(LaneRunTest, MakesTheChangesThatLiveMakesOfEachPartition) {
   EXPECT_THAT(LinesOf(Content(late)).front(), HasSubstr("\"reason\":\"late\""));
 }
 
+TEST_F(LaneRunTest, MembersThatEndAtOnceAreAllTold) {
+  constexpr int kMembers = 4'000;  // more than a live set of a run keeps changes
+  std::string text;
+  for (int n = 0; n <= kMembers; ++n) {
+    text += "{\"user\":\"u1\",\"n\":" + std::to_string(n) +
+            ",\"t\":" + (n < kMembers ? "1700000000}\n" : "1700003600}\n");
+  }
+  Append(text);
+  const std::string command = "live --key user --member n --ttl 60s --time t --time-unit s";
+  EXPECT_EQ(Run("--output " + out_, command).code, 0);
+  EXPECT_EQ(ByLane(Content(out_)), OfPlainCommand(store_, command, "live", "flush"));
+}
+
 TEST_F(LaneRunTest, AFileHasEachChangeOnceWhereverTheRunIsKilled) {
   Append(VisitsFrom(0, 5'000));
   KillAndGoOn(kLive, OfPlainCommand(store_, kLive, "live", "flush"),

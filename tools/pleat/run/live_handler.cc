@@ -15,7 +15,7 @@ absl::StatusOr<std::unique_ptr<LiveHandler>> LiveHandler::Open(Engine& engine,
       JsonLiveSet::Open(engine, collection.name, std::get<LiveSetSpec>(collection.spec));
   if (!live.ok()) return live.status();
   handler->live_ = *std::move(live);
-  // Members that end before a line do so in their order, and before what the line does.
+  // Changes that time makes are taken before a line makes its own.
   handler->live_->SetOnTime([raw = handler.get()](EngineTime now, int64_t /*line*/) {
     [[maybe_unused]] const bool done = raw->engine_.Advance(now, 0);
     raw->TakeChanges();

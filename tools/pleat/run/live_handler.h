@@ -1,7 +1,8 @@
 // The handler of a run of a live set: its messages are the changes, as `pleat live` writes them.
 //
-// A live set is alone in its lane. `pleat live` stops whenever time moves past an instant at which
-// members end, and an intake, which gives lines to several collections, has no such stops.
+// A live set is alone in its lane. As `pleat live` does, the handler stops before a line that moves
+// time past an instant at which members end, and takes the changes there, so that there is room for
+// them however many they are. An intake, which gives lines to several collections, has no such stops.
 #pragma once
 
 #include <memory>
