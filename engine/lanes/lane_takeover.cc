@@ -99,9 +99,12 @@ absl::Status LaneCore::GoOn(const LogCommit& committed, LaneSnapshots& snapshots
       streams_[i].messages.StartAt(0, 0, last.streams[i]);
   }
   for (const auto& [name, entry] : buried_.all()) {
-    for (Stream& each : streams_) {
-      if (each.messages.name_hash() == name.first) each.messages.CountConfirmed(name.second);
+    const auto of = std::ranges::find(last.streams, name.first, &StreamCheckpoint::name);
+    if (of == last.streams.end() || name.second >= of->decided) {
+      return absl::DataLossError(Concat("partition ", partition_,
+                                        ": the book of buried messages has one that was not made"));
     }
+    streams_[static_cast<size_t>(of - last.streams.begin())].messages.CountConfirmed(name.second);
   }
   // Another version makes other messages of the same records: so none may have to be made again.
   if (is_same_version || WasStoppedAt(committed.offset, last.now)) return absl::OkStatus();

@@ -362,28 +362,6 @@ TEST_F(StoreLanesTest, AConsumerThatWasMovedHasNoLane) {
             absl::StatusCode::kNotFound);
 }
 
-// To the very beginning as well, where a consumer is that has done nothing.
-TEST_F(StoreLanesTest, AConsumerThatWasMovedToTheBeginningBeginsANewLife) {
-  parked_ = {"ann"};
-  Append("ann", "!", 0s);
-  {
-    Process process = Start();
-    process.Run(1s);
-  }
-  parked_.clear();
-  for (const std::string& metadata : {std::string(), std::string(kLaneMetadata)}) {
-    {
-      const auto consumer = *StoreConsumer::Open(kPath, kConsumer, &storage_);
-      ASSERT_TRUE(consumer->Commit({.partition = 0, .position = 0, .metadata = metadata}).ok());
-    }
-    Process process = Start();
-    process.Run(2s);
-    const LaneStatus lane = process.processor().lanes()[0];
-    EXPECT_EQ(lane.phase, metadata.empty() ? LanePhase::kParked : LanePhase::kLive) << lane.why;
-    EXPECT_EQ(lane.held_keys, 0u);
-  }
-}
-
 // --- What a person decides
 
 TEST_F(StoreLanesTest, NothingIsDecidedWhileAProcessHasTheConsumer) {
