@@ -1,14 +1,18 @@
 // The metadata of a commit: what is read is what was written, any damage is seen, and there is room.
 #include "engine/lanes/lane_checkpoint.h"
 
+#include <optional>
 #include <random>
+#include <string>
 
 #include <gtest/gtest.h>
 #include <pleat/batch.h>
 #include <pleat/processor.h>
+#include <pleat/store_log.h>
 #include <pleat/stored.h>
 #include <pleat/untyped/partitioned_log.h>
 
+#include "engine/lanes/store_commit.h"
 #include "tests/support/seeds.h"
 #include "tests/support/start.h"
 
@@ -120,6 +124,15 @@ TEST(LaneCheckpointTest, HasRoomForTheMostOfEverything) {
   const std::string bytes = BytesOf(most);
   EXPECT_LE(bytes.size(), kCommitMetadataBytesMax);
   EXPECT_EQ(CheckpointIn(bytes), most);
+}
+
+TEST(StoreCommitTest, AConsumerThatWasMovedHasACommitAlsoAtTheBeginning) {
+  EXPECT_FALSE(CommitIn({.partition = 0, .position = 0, .metadata = {}}));
+  const std::optional<LogCommit> moved =
+      CommitIn({.partition = 0, .position = 0, .metadata = std::string(kLaneMetadata)});
+  ASSERT_TRUE(moved);
+  EXPECT_EQ(moved->offset, 0u);
+  EXPECT_TRUE(moved->metadata.empty());
 }
 
 }  // namespace

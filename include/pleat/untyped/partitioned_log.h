@@ -94,8 +94,8 @@ class LaneSnapshots {
   virtual absl::StatusOr<uint64_t> Put(int partition, Write write) = 0;
   // Errors: kNotFound: there is none of that number.
   virtual absl::StatusOr<std::unique_ptr<ByteSource>> Get(int partition, uint64_t number) = 0;
-  // Whether there is any of the partition: then somebody has committed, so a log without a commit has
-  // lost it.
+  // Whether there is any of the partition: then somebody has committed, so a log without a commit
+  // has lost it.
   virtual absl::StatusOr<bool> HasAny(int partition) = 0;
   // Removes those of lower numbers. Errors: some may be left; a later call removes them.
   virtual absl::Status RemoveBefore(int partition, uint64_t number) = 0;
