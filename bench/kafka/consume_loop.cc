@@ -1,4 +1,5 @@
-// The least that a client of Kafka can do, for the contest: takes records as a member of a group, and counts them.
+// The least that a client of Kafka can do, for the contest: takes records as a member of a group, and counts those of
+// users.
 //
 //   pleat_kafka_loop BROKERS TOPIC GROUP RECORDS FILE
 //
@@ -46,6 +47,7 @@ int main(int argc, char** argv) {
   while (records < wanted) {
     const KafkaMessage message(rd_kafka_consumer_poll(client.get(), 100));
     if (message == nullptr || message->err != 0) continue;
+    if (message->key_len == 0 || *static_cast<const char*>(message->key) != 'u') continue;
     ++records;
     bytes += message->key_len + message->len;
   }

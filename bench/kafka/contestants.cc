@@ -135,13 +135,9 @@ class Loop final : public Contestant {
       ++all.count;
       all.last += static_cast<int64_t>(KeyOf(each.user).size() + PayloadOf(each).size());
     }
-    for (int i = 0; i < kPartitions; ++i) {
-      ++all.count;
-      all.last += static_cast<int64_t>(TimeKeyOf(i).size() + TimePayloadOf(i).size());
-    }
     return {all};
   }
-  bool folds() const override { return false; }
+  bool is_killed() const override { return false; }
 
  private:
   const std::string program_;
@@ -149,8 +145,9 @@ class Loop final : public Contestant {
 
 class Pleat final : public Contestant {
  public:
-  explicit Pleat(std::string program)
-      : Contestant("`pleat run`, to a file"), program_(std::move(program)) {}
+  // `more`: options of the fold.
+  Pleat(std::string name, std::string program, std::vector<std::string> more)
+      : Contestant(std::move(name)), program_(std::move(program)), more_(std::move(more)) {}
 
   std::vector<std::string> Command(const Broker& broker, const Task& task) const override {
     std::vector<std::string> words = {program_,         "run",      "--brokers",
@@ -162,15 +159,18 @@ class Pleat final : public Contestant {
     if (task.is_restarted) words.insert(words.end(), {"--worker", "1/1"});
     const std::string quiet = std::to_string(task.quiet_ms) + "ms";
     words.insert(words.end(), {"fold", "--key", "user", "--quiet", quiet});
+    words.insert(words.end(), more_.begin(), more_.end());
     return words;
   }
   std::unique_ptr<Answers> Open(Broker&, const Task& task) const override {
     return std::make_unique<PleatAnswers>(task.own + "/output");
   }
   bool writes_file() const override { return true; }
+  bool is_killed() const override { return more_.empty(); }
 
  private:
   const std::string program_;
+  const std::vector<std::string> more_;
 };
 
 class Streams final : public Contestant {
@@ -199,6 +199,7 @@ class Streams final : public Contestant {
     broker.CreateTopic(OutputOf(task));
     return std::make_unique<TopicAnswers>(broker, OutputOf(task));
   }
+  bool takes_long() const override { return true; }
 
  private:
   // Its name begins as those of all topics that are no state.
@@ -217,7 +218,12 @@ std::vector<std::unique_ptr<Contestant>> AllContestants(const std::string& progr
                                                   "commit.interval.ms=1000"};
   std::vector<std::unique_ptr<Contestant>> all;
   all.push_back(std::make_unique<Loop>(programs + "/pleat_kafka_loop"));
-  all.push_back(std::make_unique<Pleat>(programs + "/pleat"));
+  const std::string pleat = programs + "/pleat";
+  all.push_back(
+      std::make_unique<Pleat>("`pleat run`, to a file", pleat, std::vector<std::string>{}));
+  all.push_back(
+      std::make_unique<Pleat>("`pleat run --time`, to a file", pleat,
+                              std::vector<std::string>{"--time", "at", "--time-unit", "ms"}));
   all.push_back(
       std::make_unique<Streams>("Kafka Streams, `suppress`, exactly once", "suppress",
                                 std::vector<std::string>{"processing.guarantee=exactly_once_v2"}));

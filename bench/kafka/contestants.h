@@ -16,7 +16,7 @@ struct Task {
   std::string group = {};   // that nobody has had
   std::string shared = {};  // a directory of the group
   std::string own = {};     // and one of this process
-  uint64_t records = 0;     // for the bare loop, which ends with them
+  uint64_t records = 0;     // of users, with which the bare loop ends
   int64_t quiet_ms = kQuietMs;
   bool is_restarted = false;               // the group is to know it again by a fixed member id
   std::vector<std::string> settings = {};  // NAME=VALUE of the client
@@ -41,10 +41,11 @@ class Contestant {
   virtual std::vector<Session> Expected(const std::vector<KafkaRecord>& records) const {
     return SessionsOf(records);
   }
-  // Whether it makes sessions. Else it is the bare loop, whose one answer has the number of records as its
-  // count, and of bytes as its last.
-  virtual bool folds() const { return true; }
+  // Whether what happens in silence and after a kill is to be seen. The bare loop has one answer alone: with
+  // the number of records as its count, and of bytes as its last.
+  virtual bool is_killed() const { return true; }
   virtual bool writes_file() const { return false; }
+  virtual bool takes_long() const { return false; }  // minutes
 
  private:
   const std::string name_;

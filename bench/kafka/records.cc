@@ -43,7 +43,9 @@ std::string PayloadOf(const KafkaRecord& record) {
 }
 
 std::string TimeKeyOf(int partition) { return "time-" + std::to_string(partition); }
-std::string TimePayloadOf(int partition) { return "{\"user\":\"" + TimeKeyOf(partition) + "\"}"; }
+std::string TimePayloadOf(int partition, int64_t stamp) {
+  return "{\"user\":\"" + TimeKeyOf(partition) + "\",\"at\":" + std::to_string(stamp) + "}";
+}
 
 std::vector<KafkaRecord> RandomRecords(size_t count, uint32_t users) {
   constexpr int64_t kBegin = 1'700'000'000'000;
@@ -56,6 +58,10 @@ std::vector<KafkaRecord> RandomRecords(size_t count, uint32_t users) {
         {static_cast<uint32_t>(random() % users), kBegin + kStep * static_cast<int64_t>(i)});
   }
   return records;
+}
+
+int64_t LastTimeOf(std::span<const KafkaRecord> records) {
+  return records.back().stamp + 86'400'000;
 }
 
 std::vector<Session> SessionsOf(std::span<const KafkaRecord> records) {

@@ -39,11 +39,14 @@ std::string PayloadOf(const KafkaRecord& record);
 
 // A record that moves time in a partition, and makes no session that is looked at.
 std::string TimeKeyOf(int partition);
-std::string TimePayloadOf(int partition);
+std::string TimePayloadOf(int partition, int64_t stamp);
 
 // `count` records of `users` users at random, one each 7 ms. A quiet period is no multiple of that: whether a
 // record exactly at the end of one still belongs to the session is answered differently.
 std::vector<KafkaRecord> RandomRecords(size_t count, uint32_t users);
+
+// When the time records come: all sessions have ended by then.
+int64_t LastTimeOf(std::span<const KafkaRecord> records);
 
 // Sorted. Each session ends with the records, be it open.
 std::vector<Session> SessionsOf(std::span<const KafkaRecord> records);

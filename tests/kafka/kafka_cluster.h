@@ -133,6 +133,9 @@ class KafkaCluster {
     FAIL() << "the topic cannot be read to its end";
   }
 
+  // Records that the broker may not have.
+  int Unsent() const { return rd_kafka_outq_len(producer_.get()); }
+
   // As a tool that moves a group without members does it.
   void MoveGroup(const std::string& group, const std::string& topic, int partition,
                  int64_t offset) {
