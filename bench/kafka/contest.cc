@@ -219,7 +219,8 @@ Figures Contest::ReadAll(const Contestant& contestant) {
   return figures;
 }
 
-// The topic goes quiet. Answers how long after the end of the quiet period the last session is out.
+// The topic goes quiet. Answers how long after the end of the quiet period the last session is out. Times are not
+// compared: a record that is under way for longer than pleat's margin is taken at the lane's time.
 std::string Contest::FallSilent(const Contestant& contestant) {
   constexpr int64_t kShortQuietMs = 5'000;
   constexpr double kLimit = 20;
@@ -227,6 +228,7 @@ std::string Contest::FallSilent(const Contestant& contestant) {
   bench::Run run(broker_, directory_, contestant, {.topic = topic, .quiet_ms = kShortQuietMs});
   // Until each partition is seen to be read, by the sessions that later records close.
   std::vector<Session> expected;
+  int64_t last = 0;
   std::set<int> heard;
   const double begin = Now();
   while (heard.size() < kPartitions) {
@@ -235,7 +237,8 @@ std::string Contest::FallSilent(const Contestant& contestant) {
     for (int i = 0; i < kPartitions; ++i) {
       const KafkaRecord record{static_cast<uint32_t>(expected.size()), NowMs()};
       Append(topic, record);
-      expected.push_back({record.user, record.stamp, record.stamp, 1});
+      expected.push_back({.user = record.user, .count = 1});
+      last = record.stamp;
     }
     for (int i = 0; i < 20; ++i) {
       run.Take();
@@ -244,7 +247,7 @@ std::string Contest::FallSilent(const Contestant& contestant) {
     for (const Session& each : run.answers()) heard.insert(PartitionOf(each.user));
   }
   broker_.Flush();
-  const double due = static_cast<double>(expected.back().last + kShortQuietMs) / 1e3;
+  const double due = static_cast<double>(last + kShortQuietMs) / 1e3;
   while (run.answers().size() < expected.size() && Now() < due + kLimit) {
     run.Take();
     WaitABit();
@@ -252,7 +255,9 @@ std::string Contest::FallSilent(const Contestant& contestant) {
   char text[80];
   if (run.answers().size() == expected.size()) {
     std::snprintf(text, sizeof text, "%.1f s", Now() - due);
-    const std::string difference = Difference(run.answers(), expected);
+    std::vector<Session> answers = run.answers();
+    for (Session& each : answers) each.first = each.last = 0;
+    const std::string difference = Difference(answers, expected);
     if (!difference.empty()) throw std::runtime_error(difference);
   } else {
     std::snprintf(text, sizeof text, "not in %.0f s: %zu of %zu open", kLimit,
