@@ -2,20 +2,15 @@
 // file has each once, wherever the command is killed.
 //
 //   PLEAT_SEED=17         this draw of kills
+#include "tests/cli/lane_run.h"
+
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/file.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <map>
-#include <memory>
-#include <random>
-#include <set>
-#include <sstream>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,8 +19,6 @@
 #include <pleat/event_store_reader.h>
 
 #include "tests/cli/run_pleat.h"
-#include "tests/support/sanitized.h"
-#include "tests/support/seeds.h"
 #include "tests/support/share.h"
 #include "tests/support/start.h"
 #include "tests/support/traced_process.h"
@@ -33,156 +26,10 @@
 namespace pleat::cli {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
-
-// By the times of the events, so that the clock of the machine has no part in it.
-constexpr const char* kFold =
-    "fold --key user --quiet 60s --time t --time-unit s --merge 'n=sum(n)'";
-constexpr const char* kRollup =
-    "rollup --key user --window 5m --allowed-lateness 30s --time t --time-unit s --value n";
-
-constexpr const char* kLive =
-    "live --key page --member user --ttl 60s --time t --time-unit s --remove-when act=leave "
-    "--refreshes";
-
-// Lines of users on three pages, who come again, leave, and fall silent; some bad and some late.
-std::string VisitsFrom(int begin, int end) {
-  std::string text;
-  for (int n = begin; n < end; ++n) {
-    const int at = 1'700'000'000 + 3 * n + n / 40 * 50 - (n % 50 == 49 ? 200 : 0);
-    text += "{\"page\":\"p" + std::to_string(n % 3) + "\",\"user\":\"u" +
-            std::to_string(n * n % 29) + "\"" +
-            (n % 97 == 96 ? "}\n"
-                          : ",\"t\":" + std::to_string(at) +
-                                (n % 23 == 22 ? ",\"act\":\"leave\"}\n" : "}\n"));
-  }
-  return text;
-}
-
-// Lines of twenty users, with pauses in which groups close, some bad and some late.
-std::string LinesFrom(int begin, int end) {
-  std::string text;
-  for (int n = begin; n < end; ++n) {
-    const int at = 1'700'000'000 + 7 * n - (n % 50 == 49 ? 400 : 0);
-    text += n % 97 == 96
-                ? "{\"user\":\"u1\",\"n\":1}\n"
-                : "{\"user\":\"u" + std::to_string(n * n % 20) + "\",\"n\":" + std::to_string(n) +
-                      ",\"t\":" + std::to_string(at) + "}\n";
-  }
-  return text;
-}
-
-std::vector<std::string> LinesOf(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
-// The lines of a file of a run by partition and collection, without their ids; each id is there once.
-using LinesByLane = std::map<std::string, std::vector<std::string>>;
-LinesByLane ByLane(const std::string& text) {
-  LinesByLane lanes;
-  std::map<std::string, std::map<int, std::string>> by_number;
-  for (const std::string& line : LinesOf(text)) {
-    std::istringstream id(line.substr(8, line.find('"', 8) - 8));
-    std::string consumer, partition, life, collection, number;
-    for (std::string* each : {&consumer, &partition, &life, &collection, &number}) {
-      std::getline(id, *each, '/');
-    }
-    std::string rest = "{" + line.substr(line.find('"', 8) + 2);
-    const bool is_new =
-        by_number[partition + " " + collection].emplace(std::stoi(number), rest).second;
-    EXPECT_TRUE(is_new) << line;
-  }
-  for (auto& [lane, lines] : by_number) {
-    for (auto& [number, line] : lines) {
-      EXPECT_EQ(static_cast<size_t>(number), lanes[lane].size());
-      lanes[lane].push_back(std::move(line));
-    }
-  }
-  return lanes;
-}
-
-// What the command makes of the records of each partition that are in the store.
-LinesByLane OfPlainCommand(const std::string& store_path, const std::string& command,
-                           const std::string& collection, const std::string& at_end = "drop") {
-  LinesByLane lanes;
-  const auto store = EventStoreReader::Open(store_path);
-  EXPECT_TRUE(store.ok()) << store.status();
-  StorePage page;
-  for (int p = 0; p < (*store)->partitions(); ++p) {
-    std::string text;
-    for (uint64_t next = 0; next < (*store)->Durable(p); next = page.next()) {
-      EXPECT_EQ(*(*store)->Read(p, next, 1 << 20, page), ReadOutcome::kRecords);
-      for (const StoredRecord& record : page.records()) text += std::string(record.payload) + "\n";
-    }
-    if (text.empty()) continue;
-    const Finished run =
-        RunToEnd(Pleat(command + " --at-end " + at_end + " --quiet-summary"), text);
-    EXPECT_EQ(run.code, 0) << run.err;
-    if (!run.out.empty()) lanes[std::to_string(p) + " " + collection] = LinesOf(run.out);
-  }
-  return lanes;
-}
-
-class LaneRunTest : public testing::Test {
- protected:
-  void Append(const std::string& lines) {
-    const std::string file = scratch_.Write("lines" + std::to_string(++files_), lines);
-    const Finished run =
-        RunToEnd(Pleat("store append " + store_ + " --key user --partitions 4 " + file));
-    ASSERT_EQ(run.code, 0) << run.err;
-  }
-  std::string Words(const std::string& more, const std::string& command = kFold) const {
-    return "run --store " + store_ + " --consumer test --at-end keep --idle inf " + more + " " +
-           command;
-  }
-  Finished Run(const std::string& more, const std::string& command = kFold) {
-    return RunToEnd(Pleat(Words(more, command)));
-  }
-
-  // Runs the command until so many of its processes were killed at drawn system calls, and one has
-  // ended: whenever one ends, its file has the lines.
-  void KillAndGoOn(const std::string& command, const LinesByLane& expected, uint64_t wanted,
-                   const std::string& more = "") {
-    const uint64_t seed = AnySeed();
-    SCOPED_TRACE("PLEAT_SEED=" + std::to_string(seed));
-    std::mt19937_64 random(seed);
-    uint64_t calls = UINT64_MAX;  // of a whole run
-    uint64_t kills = 0, ends = 0;
-    while (kills < wanted || ends == 0) {
-      const std::string name = std::to_string(ends);
-      const std::string out = scratch_ / ("out" + name);
-      const ::pleat::Words words =
-          Pleat("run --store " + store_ + " --consumer c" + name +
-                " --at-end keep --idle inf --commit-every 1ms --replay-limit 700 --output " + out +
-                " " + more + " " + command);
-      for (bool killed = true; killed;) {
-        const uint64_t call = calls == UINT64_MAX ? calls : 1 + random() % (calls + calls / 4);
-        const TroubledEnd end = RunUpToCall(words, call, scratch_ / "err");
-        killed = end.killed;
-        kills += killed ? 1 : 0;
-        if (calls == UINT64_MAX) calls = end.calls;
-        ASSERT_TRUE(killed || end.code == 0) << Content(scratch_ / "err");
-        ASSERT_THAT(Content(scratch_ / "err"), Not(HasSubstr("parked")));
-      }
-      ASSERT_EQ(ByLane(Content(out)), expected);
-      ++ends;
-    }
-    std::cout << kills << " kills, " << ends << " runs to the end, " << calls << " system calls\n";
-  }
-
-  const TemporaryDirectory scratch_{PlaceForKills()};
-  const std::string store_ = scratch_ / "store";
-  const std::string out_ = scratch_ / "out";
-  int files_ = 0;
-};
 
 TEST_F(LaneRunTest, MakesTheLinesThatFoldMakesOfEachPartition) {
   Append(LinesFrom(0, 3'000));
@@ -548,127 +395,5 @@ TEST_F(LaneRunTest, ThreadsEndInOrderAtASignal) {
   const Finished rest = Run("");
   EXPECT_EQ(ByLane(run.out() + rest.out), OfPlainCommand(store_, kFold, "fold"));
 }
-
-TEST_F(LaneRunTest, AFileHasEachLineOnceWhereverTheThreadsAreKilled) {
-  Append(LinesFrom(0, 20'000));
-  KillAndGoOn(kFold, OfPlainCommand(store_, kFold, "fold"),
-              ShareOf({.whole = 300, .usual = 20, .sanitized = 5}), "--threads 4");
-}
-
-TEST_F(LaneRunTest, AStreamOfThreadsThatAreKilledLosesNoLineAndRepeatsSomeWithTheirIds) {
-  Append(LinesFrom(0, 5'000));
-  const uint64_t seed = AnySeed();
-  SCOPED_TRACE("PLEAT_SEED=" + std::to_string(seed));
-  std::mt19937_64 random(seed);
-  std::set<std::string> lines;  // of all runs
-  uint64_t kills = 0;
-  for (bool killed = true; killed;) {
-    const ::pleat::Words words =
-        Pleat(Words("--commit-every 1ms --replay-limit 300 --threads 4 --quiet-summary"));
-    const uint64_t call = kills == 10 ? UINT64_MAX : 100 + random() % 400;
-    const TroubledEnd end = RunUpToCall(words, call, scratch_ / "err", out_);
-    killed = end.killed;
-    kills += killed ? 1 : 0;
-    ASSERT_TRUE(killed || end.code == 0) << Content(scratch_ / "err");
-    const std::string text = Content(out_);
-    for (const std::string& line : LinesOf(text.substr(0, text.rfind('\n') + 1)))
-      lines.insert(line);
-  }
-  // Two lines of one id that are not the same would be told by ByLane().
-  std::string all;
-  for (const std::string& line : lines) all += line + "\n";
-  EXPECT_EQ(ByLane(all), OfPlainCommand(store_, kFold, "fold"));
-}
-
-TEST_F(LaneRunTest, AFileHasEachLineOnceWhereverTheRunIsKilled) {
-  Append(LinesFrom(0, 20'000));
-  KillAndGoOn(kFold, OfPlainCommand(store_, kFold, "fold"),
-              ShareOf({.whole = 300, .usual = 30, .sanitized = 5}));
-}
-
-// A process that appends lines, some at a time, until it is killed.
-class Appender {
- public:
-  explicit Appender(const std::string& store) : store_(store) {}
-  ~Appender() {
-    if (child_ > 0) Kill();
-  }
-  Appender(const Appender&) = delete;
-  Appender& operator=(const Appender&) = delete;
-
-  bool is_alive() const { return child_ > 0; }
-  void Start(int begin) {
-    child_ = fork();
-    ASSERT_GE(child_, 0);
-    if (child_ == 0) Live(begin);
-  }
-  void Kill() {
-    EXPECT_EQ(kill(child_, SIGKILL), 0);
-    int status = 0;
-    EXPECT_EQ(waitpid(child_, &status, 0), child_);
-    EXPECT_TRUE(WIFSIGNALED(status)) << "it could not append";
-    child_ = 0;
-  }
-
- private:
-  static constexpr int kLinesMax = 400;
-
-  [[noreturn]] void Live(int begin) const {
-    const auto store =
-        EventStore::Open(store_, {.partitions = 4, .durability = StoreDurability::kGroup});
-    if (!store.ok()) _exit(1);
-    for (int n = begin; n < begin + kLinesMax; n += 10) {
-      const std::vector<std::string> lines = LinesOf(LinesFrom(n, n + 10));
-      std::vector<StoreRecord> records;
-      std::vector<AppendPlace> places(lines.size());
-      for (const std::string& each : lines) {
-        const std::string_view from_key = std::string_view(each).substr(9);  // behind {"user":"
-        records.push_back({.key = from_key.substr(0, from_key.find('"')), .payload = each});
-      }
-      if ((*store)->AppendBatch(records, kT0, {}, places).taken != lines.size()) _exit(1);
-      if (!(*store)->Commit().ok()) _exit(1);
-    }
-    for (;;) pause();
-  }
-
-  const std::string store_;
-  pid_t child_ = 0;
-};
-
-// Each is killed at any instant, and the other one goes on meanwhile.
-TEST_F(LaneRunTest, AFileHasEachLineOnceWhereverTheRunAndTheAppenderAreKilled) {
-  const uint64_t wanted = ShareOf({.whole = 500, .usual = 40, .sanitized = 10});
-  const uint64_t seed = AnySeed();
-  SCOPED_TRACE("PLEAT_SEED=" + std::to_string(seed));
-  std::mt19937_64 random(seed);
-  const std::string follows =
-      Words("--at-end follow --commit-every 1ms --replay-limit 300 --output " + out_);
-  Appender appender(store_);
-  Append(LinesFrom(0, 10));
-  uint64_t kills = 0, appender_kills = 0;
-  for (int begin = 10; kills + appender_kills < wanted && !HasFailure();) {
-    if (!appender.is_alive()) appender.Start(std::exchange(begin, begin + 400));
-    const Trouble trouble{.kind = Trouble::Kind::kKillAtInstant,
-                          .instant = std::chrono::microseconds(random() % 100'000)};
-    const TroubledEnd end = RunInTrouble(Pleat(follows), trouble, scratch_ / "err");
-    ASSERT_TRUE(end.killed) << Content(scratch_ / "err");
-    ASSERT_THAT(Content(scratch_ / "err"), Not(HasSubstr("parked")));
-    ++kills;
-    if (random() % 2 == 0) continue;
-    appender.Kill();
-    ++appender_kills;
-  }
-  if (appender.is_alive()) appender.Kill();
-  const Finished last = Run("--quiet-summary --output " + out_);
-  EXPECT_EQ(last.code, 0) << last.err;
-  const LinesByLane expected = OfPlainCommand(store_, kFold, "fold");
-  EXPECT_EQ(ByLane(Content(out_)), expected);
-  size_t lines = 0;
-  for (const auto& [lane, all] : expected) lines += all.size();
-  EXPECT_GT(lines, 10u * appender_kills);
-  std::cout << kills << " kills of the run, " << appender_kills << " of the appender, " << lines
-            << " lines\n";
-}
-
 }  // namespace
 }  // namespace pleat::cli
