@@ -6,7 +6,7 @@
 //   - The lines of the input that they name are lines that there are, and never go back, but for the
 //     beginning of an array that does not end.
 //   - An input that is refused as a whole is so with a message of one line.
-//   - CSV and TSV: the records are those of a plain reader, and so are their fields and mistakes.
+//   - CSV and TSV: the records are those of a plain reader, and so are their fields, names and mistakes.
 //   - A stream of JSON that is one valid object, or an array of them, is these objects.
 #include <algorithm>
 #include <cstring>
@@ -28,6 +28,8 @@ namespace {
 
 using pleat::ParsePlainCsv;
 using pleat::ParsePlainJson;
+using pleat::ParsePlainTsv;
+using pleat::PlainColumnNames;
 using pleat::PlainJson;
 using pleat::PlainRecord;
 using pleat::QuotePlainJson;
@@ -111,15 +113,18 @@ void ExpectLines(InputFormat format, std::string_view text, const Converted& con
 std::string PlainValue(const std::string& field) {
   if (field.empty()) return "null";
   const std::optional<PlainJson> json = ParsePlainJson(field);
-  const bool is_text = !json || json->kind >= PlainJson::Kind::kString ||
-                       field.find_first_of(" \t\r\n") != std::string::npos;
+  const bool is_text =
+      !json || json->kind >= PlainJson::Kind::kString ||
+      field.find_first_of(" \t\r\n") != std::string::npos ||
+      (json->kind == PlainJson::Kind::kNumber && field.find_first_of("eE") != std::string::npos);
   return is_text ? QuotePlainJson(field) : field;
 }
 
-void ExpectPlainRecords(std::string_view text, char separator, const Converted& converted) {
+void ExpectPlainRecords(InputFormat format, std::string_view text, const Converted& converted) {
   if (!converted.error.empty()) return;
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  const std::vector<PlainRecord> records = ParsePlainCsv(text, separator);
+  const std::vector<PlainRecord> records =
+      format == InputFormat::kCsv ? ParsePlainCsv(text, ',') : ParsePlainTsv(text);
   const std::vector<std::string_view> lines = LinesOf(converted.text);
   size_t next = 0;
   for (size_t i = 1; i < records.size(); ++i) {
@@ -135,8 +140,9 @@ void ExpectPlainRecords(std::string_view text, char separator, const Converted& 
     }
     std::string expected;
     for (size_t f = 0; f < header.size(); ++f) {
-      expected +=
-          (f == 0 ? "{" : ",") + QuotePlainJson(header[f]) + ":" + PlainValue(record.fields[f]);
+      const bool is_null = !record.null.empty() && record.null[f];
+      expected += (f == 0 ? "{" : ",") + QuotePlainJson(PlainColumnNames(header)[f]) + ":" +
+                  (is_null ? "null" : PlainValue(record.fields[f]));
     }
     FUZZ_EXPECT_SAME(line, expected + "}", text);
   }
@@ -183,8 +189,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FUZZ_EXPECT_SAME(whole.error, cut.error, text);
   FUZZ_EXPECT(whole.from == cut.from, text);
   ExpectLines(format, text, whole);
-  if (format == InputFormat::kCsv) ExpectPlainRecords(text, ',', whole);
-  if (format == InputFormat::kTsv) ExpectPlainRecords(text, '\t', whole);
+  if (format == InputFormat::kCsv || format == InputFormat::kTsv)
+    ExpectPlainRecords(format, text, whole);
   if (format == InputFormat::kJson) ExpectPlainValues(text, whole);
   return 0;
 }

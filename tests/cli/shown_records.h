@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,9 +30,9 @@ inline std::string Shown(uint64_t input_line, std::string_view line) {
 
 // What the input in `source` becomes; behind its lines, the error in brackets if there is one.
 inline Lines ShownLines(InputFormat format, std::unique_ptr<ByteSource> source,
-                        UnfinishedEnd end = UnfinishedEnd::kTaken) {
+                        UnfinishedEnd end = UnfinishedEnd::kTaken, const TableOptions& table = {}) {
   LineMap map;
-  const auto converted = ConvertedInput(format, std::move(source), "in", map, end);
+  const auto converted = ConvertedInput(format, std::move(source), "in", map, end, table);
   std::string text = ReadAll(*converted, 100);
   Lines lines;
   for (uint64_t number = 1; !text.empty(); ++number) {
@@ -44,8 +45,20 @@ inline Lines ShownLines(InputFormat format, std::unique_ptr<ByteSource> source,
   return lines;
 }
 
-inline Lines Convert(InputFormat format, std::string text, size_t at_once = SIZE_MAX) {
-  return ShownLines(format, std::make_unique<TextSource>(std::move(text), at_once));
+inline Lines Convert(InputFormat format, std::string text, size_t at_once = SIZE_MAX,
+                     const TableOptions& table = {}) {
+  return ShownLines(format, std::make_unique<TextSource>(std::move(text), at_once),
+                    UnfinishedEnd::kTaken, table);
+}
+
+inline Lines Csv(std::string text) { return Convert(InputFormat::kCsv, std::move(text)); }
+
+// A text of pieces that mean something.
+template <size_t N>
+std::string Draw(std::mt19937_64& random, const char* const (&pieces)[N]) {
+  std::string text;
+  for (uint64_t i = 0, count = random() % 30; i < count; ++i) text += pieces[random() % N];
+  return text;
 }
 
 }  // namespace pleat::cli

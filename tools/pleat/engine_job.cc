@@ -136,6 +136,7 @@ absl::Status EngineJob::Recover() {
   RunState::Options options = options_.spec_texts;
   if (options_.input != InputFormat::kNdjson) {
     options.emplace_back("input", kInputFormats[static_cast<size_t>(options_.input)]);
+    for (const auto& [name, text] : TableTexts(options_)) options.emplace_back(name, text);
   }
   absl::StatusOr<std::unique_ptr<RunState>> run_state =
       RunState::Open(options_.state_directory, command_, std::move(options), repeats);

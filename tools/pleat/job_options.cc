@@ -66,6 +66,49 @@ FlagValue Format(InputFormat& format) {
   return value;
 }
 
+// A character that is neither a quote nor the end of a line; a tab also as `\t`.
+FlagValue Character(char& character) {
+  const auto set = [&character](std::string_view name, std::string_view text) {
+    const std::string_view read = text == "\\t" ? "\t" : text;
+    if (read.size() != 1 || std::string_view("\"\r\n").find(read[0]) != read.npos)
+      return WrongFlag(name, "must be one character, such as ';' or \\t");
+    character = read[0];
+    return absl::OkStatus();
+  };
+  const auto text = [&character] {
+    if (character == '\t') return std::string("\\t");
+    return std::string(character == 0 ? 0 : 1, character);
+  };
+  return {set, text};
+}
+
+// Names with commas between.
+FlagValue Names(std::vector<std::string>& names) {
+  const auto set = [&names](std::string_view name, std::string_view text) {
+    std::vector<std::string> read;
+    for (size_t begin = 0; begin <= text.size(); begin += read.back().size() + 1)
+      read.emplace_back(text.substr(begin, text.find(',', begin) - begin));
+    if (read.size() > kObjectMembersMax) return WrongFlag(name, "at most 1,024 names");
+    names = std::move(read);
+    return absl::OkStatus();
+  };
+  const auto text = [&names] {
+    std::string joined;
+    for (const std::string& each : names) joined += (joined.empty() ? "" : ",") + each;
+    return joined;
+  };
+  return {set, text};
+}
+
+FlagValue OnOrOff(bool& on) {
+  const auto set = [&on](std::string_view name, std::string_view text) {
+    if (text != "on" && text != "off") return WrongFlag(name, "must be on or off");
+    on = text == "on";
+    return absl::OkStatus();
+  };
+  return {set, [&on] { return std::string(on ? "on" : "off"); }};
+}
+
 // A thread takes some 70 MiB of addresses, most of which it never touches.
 bool AddressesAreLimited() {
   rlimit limit{};
@@ -79,9 +122,20 @@ std::vector<Flag> CommonFlags(JobOptions& o) {
       {"input", "ndjson|csv|tsv|logfmt|json|access",
        "what the FILEs are: JSON objects a line each (default); CSV or TSV with a header;\n"
        "lines of name=value; JSON objects on any lines, also in arrays; or an access log\n"
-       "of Apache or nginx. A field that is a number in JSON is a number, an empty one\n"
+       "of Apache or nginx. A field of digits, such as -12.5, is a number, an empty one\n"
        "is null, all else is text",
        Format(o.input)},
+      {"separator", "CHARACTER",
+       "what is between the fields of CSV (default a comma), such as ';' or \\t",
+       Character(o.table.separator)},
+      {"tsv-escapes", "on|off",
+       "whether \\t, \\n, \\r and \\\\ in TSV are a tab, a newline, a return and a backslash,\n"
+       "and a field that is \\N is null (default yes); off for paths of Windows",
+       OnOrOff(o.table.tsv_escapes)},
+      {"comment", "CHARACTER", "skip lines of CSV and TSV that begin with this, such as '#'",
+       Character(o.table.comment)},
+      {"header", "NAME[,...]", "the names of the columns of CSV and TSV, if no line has them",
+       Names(o.table.header)},
       {"time", "PATH", "", OptionOf(o.event), 't'},
       {"time-unit", "s|ms|us|ns", "the unit of a number at --time; never guessed"},
       {"time-zone", "ZONE",
@@ -161,6 +215,31 @@ absl::Status SetRange(JobOptions& options) {
   if (options.from) status.Update(SetOption(options.event, "from", *options.from));
   if (options.to) status.Update(SetOption(options.event, "to", *options.to));
   return status;
+}
+
+absl::Status CheckTable(const JobOptions& options) {
+  const TableOptions& table = options.table;
+  const bool is_csv = options.input == InputFormat::kCsv;
+  const bool is_tsv = options.input == InputFormat::kTsv;
+  if (table.separator != ',' && !is_csv) {
+    return WrongFlag("separator", is_tsv ? "tsv has tabs; with others between it is --input csv"
+                                         : "needs --input csv");
+  }
+  if (!table.tsv_escapes && !is_tsv) return WrongFlag("tsv-escapes", "needs --input tsv");
+  if (is_csv || is_tsv) return absl::OkStatus();
+  if (table.comment != 0) return WrongFlag("comment", "needs --input csv or tsv");
+  if (!table.header.empty()) return WrongFlag("header", "needs --input csv or tsv");
+  return absl::OkStatus();
+}
+
+std::vector<std::pair<std::string, std::string>> TableTexts(const JobOptions& options) {
+  JobOptions given = options, usual;
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (const std::string_view name : {"separator", "tsv-escapes", "comment", "header"}) {
+    const std::string text = CommonFlag(given, name).value.text();
+    if (text != CommonFlag(usual, name).value.text()) texts.emplace_back(name, text);
+  }
+  return texts;
 }
 
 void Complete(JobOptions& options) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <absl/status/status.h>
@@ -40,6 +41,7 @@ struct JobOptions {
   bool max_memory_given = false;  // if not, Complete() chooses half of the memory there is
   int threads = 1;
   InputFormat input = InputFormat::kNdjson;
+  TableOptions table;
   bool threads_given = false;  // if not, Complete() chooses their number
   OnInvalid on_invalid = OnInvalid::kSkip;
   std::string invalid_file;  // empty: none
@@ -57,7 +59,7 @@ struct JobOptions {
 // The flag with this help, or with its own if that is empty. REQUIRES: there is one.
 Flag WithHelp(Flag flag, std::string_view help);
 
-// The flag `name` of those that commands share: key, input, time, time-unit, time-zone,
+// The flag `name` of those that commands share: key, input, separator, tsv-escapes, comment, header, time, time-unit, time-zone,
 // time-format, reorder, future-limit, where, from, to, max-memory, on-invalid, invalid, strict,
 // output, quiet-summary, threads, spec, help. A command lists those that it has, where its help
 // wants them, and gives `help` if the flag means something of its own there. REQUIRES: `options`
@@ -69,6 +71,11 @@ int ThreadsFor(const std::vector<std::string>& inputs, unsigned processors);
 
 // Sets the event's range of time to what was given. Errors: kInvalidArgument.
 absl::Status SetRange(JobOptions& options);
+
+// Whether the options of tables are those of the input. Errors: kInvalidArgument.
+absl::Status CheckTable(const JobOptions& options);
+// Those that are not as they are by default, as texts.
+std::vector<std::pair<std::string, std::string>> TableTexts(const JobOptions& options);
 
 // Fills in the inputs, the memory and the threads if they were not given.
 void Complete(JobOptions& options);

@@ -278,7 +278,8 @@ LineReader LineJob::Lines(OpenedInput opened, const std::string& path, LineMap* 
                           UnfinishedEnd end) const {
   std::unique_ptr<ByteSource> source = std::move(opened.source);
   if (options_.input != InputFormat::kNdjson) {
-    source = ConvertedInput(options_.input, std::move(source), InputName(path), *map, end);
+    source = ConvertedInput(options_.input, std::move(source), InputName(path), *map, end,
+                            options_.table);
   }
   return LineReader(std::move(source), end);
 }

@@ -161,6 +161,10 @@ std::vector<Flag> AnalyzeFlags(AnalyzeOptions& o) {
        "further --key is analyzed by itself in the same pass, to compare",
        Keys(o.keys), 'k'},
       CommonFlag(o, "input"),
+      CommonFlag(o, "separator"),
+      CommonFlag(o, "tsv-escapes"),
+      CommonFlag(o, "comment"),
+      CommonFlag(o, "header"),
       CommonFlag(o, "time", "the member with the time of an event (required): as for pleat fold"),
       CommonFlag(o, "time-unit"),
       CommonFlag(o, "time-zone"),
@@ -222,6 +226,7 @@ absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(int argc, const char* const* 
   if (options.help) return options;
   if (absl::Status set = SetGiven(flags, *given); !set.ok()) return set;
   if (absl::Status set = SetRange(options); !set.ok()) return set;
+  if (absl::Status table = CheckTable(options); !table.ok()) return table;
   options.inputs = std::move(given->inputs);
   Complete(options);
   if (options.keys.empty()) return WrongFlag("key", "is required");

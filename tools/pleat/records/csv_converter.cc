@@ -1,45 +1,86 @@
 #include "tools/pleat/records/csv_converter.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include <pleat/json_lines.h>
 
 #include "tools/pleat/byte_source.h"
-#include "tools/pleat/errno_status.h"
 #include "tools/pleat/records/field_value.h"
 
 namespace pleat::cli {
 namespace {
 
-// Whether there is a \r that no newline follows.
-bool HasReturnAlone(std::string_view text) {
-  for (size_t at = text.find('\r'); at != text.npos; at = text.find('\r', at + 1)) {
-    if (!text.substr(at + 1).starts_with('\n')) return true;
-  }
-  return false;
-}
+// A quote that is not closed within so many lines is a mistake.
+constexpr uint64_t kQuotedNewlinesMax = 1'000;
 
 }  // namespace
 
+CsvConverter::CsvConverter(const TableOptions& table, std::string name)
+    : separator_(table.separator), comment_(table.comment), name_(std::move(name)) {
+  if (!table.header.empty()) columns_.Name(table.header);
+}
+
 absl::StatusOr<size_t> CsvConverter::Take(std::string_view text, RecordLines& lines) {
+  if (absl::Status taken = TakeAgain(Until::kLinesAreFull, lines); !taken.ok()) return taken;
+  return TakeFrom(text, Until::kLinesAreFull, lines);
+}
+
+// Takes nothing behind a quote that was given up, as what is to be read anew comes first.
+absl::StatusOr<size_t> CsvConverter::TakeFrom(std::string_view text, Until until,
+                                              RecordLines& lines) {
   size_t taken = 0;
-  while (taken < text.size() && !lines.full()) {
+  while (taken < text.size() && again_.empty() && (until == Until::kTheEnd || !lines.full())) {
     taken += Step(text.substr(taken));
-    if (!ended_) continue;
-    if (absl::Status emitted = Emit(lines); !emitted.ok()) return emitted;
+    absl::Status status;
+    if (unclosed_) status = GiveUpQuote(lines);
+    if (ended_) status = Emit(lines);
+    if (!status.ok()) return status;
   }
   return taken;
 }
 
+absl::Status CsvConverter::TakeAgain(Until until, RecordLines& lines) {
+  while (!again_.empty() && (until == Until::kTheEnd || !lines.full())) {
+    const std::string text = std::exchange(again_, {});
+    const absl::StatusOr<size_t> taken = TakeFrom(text, until, lines);
+    if (!taken.ok()) return taken.status();
+    again_ += std::string_view(text).substr(*taken);
+  }
+  return absl::OkStatus();
+}
+
+// The line in which the quote begins is no record, and what follows is read anew.
+absl::Status CsvConverter::GiveUpQuote(RecordLines& lines) {
+  if (columns_.names().empty()) return TakeHeader();
+  const size_t end = record_.find('\n', field_.begin);
+  const uint64_t more = quoted_newlines_ - (record_.ends_with('\n') ? 1 : 0);
+  std::string reason = "a quote that is not closed";
+  if (more > 0) {
+    reason += "; it would have taken " + std::to_string(more) +
+              (more == 1 ? " line more" : " lines more");
+  }
+  again_ = record_.substr(end + 1);
+  record_.resize(end);
+  if (record_.ends_with('\r')) record_.pop_back();
+  lines.Refuse(line_, reason, record_);
+  newlines_ -= quoted_newlines_;
+  Clear();
+  return absl::OkStatus();
+}
+
 bool CsvConverter::Unfinished() const {
-  return state_ != State::kFieldBegin || field_count_ > 0 ||
+  return !again_.empty() || state_ != State::kFieldBegin || field_count_ > 0 ||
          mark_bytes_ % kByteOrderMark.size() != 0;
 }
 
 absl::Status CsvConverter::End(RecordLines& lines) {
-  if (!Unfinished()) return absl::OkStatus();
+  for (;;) {
+    if (absl::Status taken = TakeAgain(Until::kTheEnd, lines); !taken.ok()) return taken;
+    if (state_ != State::kQuoted || quoted_newlines_ == 0) break;
+    if (absl::Status given_up = GiveUpQuote(lines); !given_up.ok()) return given_up;
+  }
+  if (!Unfinished() || state_ == State::kComment) return absl::OkStatus();
   if (state_ == State::kFieldBegin && field_count_ == 0) BeginPlain();
   if (state_ != State::kQuoted) EndField();
   return Emit(lines);
@@ -54,14 +95,21 @@ size_t CsvConverter::Step(std::string_view text) {
     case State::kQuote:
     case State::kQuoteReturn: return StepBehindQuote(text[0]);
     case State::kPlain: return StepPlain(text);
+    case State::kComment: return StepComment(text);
     case State::kFieldBegin: break;
   }
   if (field_count_ == 0 && StepMark(text[0])) return 1;
+  if (field_count_ == 0 && comment_ != 0 && text[0] == comment_ &&
+      mark_bytes_ % kByteOrderMark.size() == 0) {
+    state_ = State::kComment;
+    return 1;
+  }
   if (text[0] != '"' || mark_bytes_ % kByteOrderMark.size() != 0) {
     BeginPlain();
     return StepPlain(text);
   }
   state_ = State::kQuoted;
+  quoted_newlines_ = 0;
   field_ = {.begin = record_.size(), .end = 0, .doubled = false};
   Keep(text.substr(0, 1));
   ++field_.begin;
@@ -83,6 +131,13 @@ void CsvConverter::BeginPlain() {
     Keep(kByteOrderMark.substr(0, std::exchange(mark_bytes_, 0)));
 }
 
+size_t CsvConverter::StepComment(std::string_view text) {
+  const size_t size = text.find('\n');
+  if (size == text.npos) return text.size();
+  Clear();
+  return size + 1;
+}
+
 size_t CsvConverter::StepPlain(std::string_view text) {
   const auto ends = [this](char c) { return c == separator_ || c == '\n'; };
   const auto size = static_cast<size_t>(std::ranges::find_if(text, ends) - text.begin());
@@ -93,15 +148,32 @@ size_t CsvConverter::StepPlain(std::string_view text) {
   return size + 1;
 }
 
+// At most to the end of a line. A first line that is too long ends there, like any other.
 size_t CsvConverter::StepQuoted(std::string_view text) {
-  const std::string_view piece = text.substr(0, text.find('"'));
-  newlines_ += static_cast<uint64_t>(std::ranges::count(piece, '\n'));
-  Keep(piece);
-  if (piece.size() == text.size()) return piece.size();
-  field_.end = record_.size();
-  Keep("\"");
-  state_ = State::kQuote;
-  return piece.size() + 1;
+  const auto ends = [](char c) { return c == '"' || c == '\n'; };
+  const auto size = static_cast<size_t>(std::ranges::find_if(text, ends) - text.begin());
+  const bool fits = size < kLineBytesMax - record_.size();
+  if (!fits && quoted_newlines_ > 0) {
+    unclosed_ = true;
+    return 0;
+  }
+  Keep(text.substr(0, size));
+  if (size == text.size()) return size;
+  if (text[size] == '"') {
+    field_.end = record_.size();
+    Keep("\"");
+    state_ = State::kQuote;
+    return size + 1;
+  }
+  if (!fits) {
+    too_long_ = true;
+    state_ = State::kPlain;
+    return size;
+  }
+  Keep("\n");
+  ++newlines_;
+  unclosed_ = ++quoted_newlines_ == kQuotedNewlinesMax;
+  return size + 1;
 }
 
 size_t CsvConverter::StepBehindQuote(char c) {
@@ -148,7 +220,7 @@ absl::Status CsvConverter::Emit(RecordLines& lines) {
   }
   const bool skipped = record_.empty() || RepeatsHeader();
   absl::Status status;
-  if (!skipped && beginnings_.empty()) {
+  if (!skipped && columns_.names().empty()) {
     status = TakeHeader();
   } else if (!skipped) {
     EmitRecord(lines);
@@ -163,7 +235,7 @@ void CsvConverter::EmitRecord(RecordLines& lines) {
   }
   std::string& out = lines.text();
   for (size_t i = 0; i < fields_.size(); ++i) {
-    out += beginnings_[i];
+    columns_.AppendBegin(i, out);
     AppendFieldValue(TextOf(fields_[i]), out);
   }
   out += '}';
@@ -178,7 +250,8 @@ void CsvConverter::Clear() {
   record_.clear();
   fields_.clear();
   field_count_ = 0;
-  too_long_ = broken_ = ended_ = false;
+  quoted_newlines_ = 0;
+  too_long_ = broken_ = ended_ = unclosed_ = false;
 }
 
 std::string_view CsvConverter::TextOf(const Field& field) {
@@ -195,8 +268,9 @@ std::string_view CsvConverter::TextOf(const Field& field) {
 
 // Names differ from what is in their columns nearly always in the first one.
 bool CsvConverter::RepeatsHeader() {
-  if (names_.empty() || field_count_ != names_.size() || !Mistake().empty()) return false;
-  return std::ranges::equal(fields_, names_, {},
+  const std::vector<std::string>& names = columns_.names();
+  if (names.empty() || field_count_ != names.size() || !Mistake().empty()) return false;
+  return std::ranges::equal(fields_, names, {},
                             [this](const Field& field) { return TextOf(field); });
 }
 
@@ -205,55 +279,20 @@ std::string CsvConverter::Mistake() const {
   if (state_ == State::kQuoted) return "a quote that is not closed";
   if (too_long_) return std::string(kRecordTooLong);
   if (broken_) return "text behind the closing quote of a field";
-  if (field_count_ == beginnings_.size() || beginnings_.empty()) return "";
-  return std::to_string(field_count_) + (field_count_ == 1 ? " field" : " fields") +
-         ", and the header has " + std::to_string(beginnings_.size());
+  return columns_.names().empty() ? "" : columns_.Mistake(field_count_);
 }
 
 // ---
 
-absl::Status CsvConverter::HeaderError(std::string_view why) const {
-  return absl::InvalidArgumentError(Printable(name_) + ":" + std::to_string(line_) + ": " +
-                                    std::string(why));
-}
-
-// What is likely another format is named, since each of its lines would be invalid.
 absl::Status CsvConverter::TakeHeader() {
-  if (record_.starts_with("{\"")) return HeaderError("looks like lines of JSON, not like a header");
-  if (const std::string mistake = Mistake(); !mistake.empty()) {
-    return HeaderError("the header: " + mistake);
-  }
-  if (HasReturnAlone(record_)) {
-    return HeaderError("lines that end with \\r alone: tr '\\r' '\\n' < FILE | pleat ...");
-  }
-  if (field_count_ > kObjectMembersMax) {
-    return HeaderError("a header of more than 1,024 columns");
-  }
-  const bool in_quotes = fields_[0].begin > 0;
-  if (field_count_ == 1 && !in_quotes) {
-    constexpr std::pair<char, std::string_view> kOthers[] = {
-        {'\t', "tabs in it: --input tsv"},
-        {',', "commas in it: --input csv"},
-        {';', "semicolons in it: mlr --icsv --ifs ';' --ojsonl cat FILE | pleat ..."}};
-    for (const auto& [separator, what] : kOthers) {
-      if (TextOf(fields_[0]).find(separator) == std::string_view::npos) continue;
-      return HeaderError("the header is one column with " + std::string(what));
-    }
-  }
-  std::map<std::string, size_t, std::less<>> columns;
-  for (const Field& field : fields_) {
-    const std::string name(TextOf(field));
-    const auto [other, is_new] = columns.try_emplace(name, columns.size() + 1);
-    std::string quoted;
-    AppendJsonString(name, quoted);
-    if (!is_new) {
-      return HeaderError("columns " + std::to_string(other->second) + " and " +
-                         std::to_string(columns.size() + 1) + " are both called " + quoted +
-                         "; give each a name of its own");
-    }
-    beginnings_.push_back((beginnings_.empty() ? "{" : ",") + quoted + ":");
-    names_.push_back(name);
-  }
+  const bool in_quotes = !fields_.empty() && fields_[0].begin > 0;
+  const bool is_broken = !Mistake().empty() && !record_.starts_with("{\"");
+  const std::string mistake =
+      is_broken ? "the header: " + Mistake() : HeaderMistake(record_, field_count_, in_quotes);
+  if (!mistake.empty()) return HeaderError(name_, line_, mistake);
+  std::vector<std::string> names;
+  for (const Field& field : fields_) names.emplace_back(TextOf(field));
+  columns_.Name(std::move(names));
   return absl::OkStatus();
 }
 

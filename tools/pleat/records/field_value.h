@@ -1,6 +1,6 @@
-// The value that a field of text stands for, as in the conditions of the command line: a field that
-// is a number, `true`, `false` or `null` in JSON is that, as it is written; an empty one is null; any
-// other is text. So sums work, and 007 stays a text. Quotes around a field make no difference:
+// The value that a field of text stands for: a plain decimal number is that, as it is written, and so are
+// `true`, `false` and `null`; an empty field is null; any other is text. So sums work, and 007 and 7e2,
+// which may be ids, stay texts. Quotes around a field make no difference:
 // many programs put them around every field.
 #pragma once
 

@@ -15,6 +15,7 @@
 #include "tools/pleat/records/logfmt_converter.h"
 #include "tools/pleat/records/record_converter.h"
 #include "tools/pleat/records/record_lines.h"
+#include "tools/pleat/records/tsv_converter.h"
 
 namespace pleat::cli {
 namespace {
@@ -23,10 +24,11 @@ constexpr size_t kConvertAtOnce = size_t{64} << 10;
 
 constexpr std::string_view kUtf16Marks[] = {"\xff\xfe", "\xfe\xff"};
 
-std::unique_ptr<RecordConverter> NewConverter(InputFormat format, std::string name) {
+std::unique_ptr<RecordConverter> NewConverter(InputFormat format, std::string name,
+                                              const TableOptions& table) {
   switch (format) {
-    case InputFormat::kCsv: return std::make_unique<CsvConverter>(',', std::move(name));
-    case InputFormat::kTsv: return std::make_unique<CsvConverter>('\t', std::move(name));
+    case InputFormat::kCsv: return std::make_unique<CsvConverter>(table, std::move(name));
+    case InputFormat::kTsv: return std::make_unique<TsvConverter>(table, std::move(name));
     case InputFormat::kLogfmt: return std::make_unique<LogfmtConverter>();
     case InputFormat::kAccess: return std::make_unique<AccessLogConverter>();
     case InputFormat::kJson: return std::make_unique<JsonConverter>();
@@ -39,11 +41,11 @@ std::unique_ptr<RecordConverter> NewConverter(InputFormat format, std::string na
 class ConvertedSource final : public ByteSource {
  public:
   ConvertedSource(InputFormat format, std::unique_ptr<ByteSource> bytes, std::string name,
-                  LineMap& map, UnfinishedEnd end)
+                  LineMap& map, UnfinishedEnd end, const TableOptions& table)
       : bytes_(std::move(bytes)),
         name_(std::move(name)),
         unfinished_end_(end),
-        converter_(NewConverter(format, name_)),
+        converter_(NewConverter(format, name_, table)),
         lines_(map),
         buffer_(kConvertAtOnce) {}
 
@@ -126,8 +128,10 @@ class ConvertedSource final : public ByteSource {
 }  // namespace
 
 std::unique_ptr<ByteSource> ConvertedInput(InputFormat format, std::unique_ptr<ByteSource> bytes,
-                                           std::string name, LineMap& map, UnfinishedEnd end) {
-  return std::make_unique<ConvertedSource>(format, std::move(bytes), std::move(name), map, end);
+                                           std::string name, LineMap& map, UnfinishedEnd end,
+                                           const TableOptions& table) {
+  return std::make_unique<ConvertedSource>(format, std::move(bytes), std::move(name), map, end,
+                                           table);
 }
 
 }  // namespace pleat::cli

@@ -9,6 +9,7 @@
 
 #include "tools/pleat/byte_source.h"
 #include "tools/pleat/records/line_map.h"
+#include "tools/pleat/records/table_options.h"
 
 namespace pleat::cli {
 
@@ -25,6 +26,7 @@ inline constexpr std::array<std::string_view, 6> kInputFormats = {"ndjson", "csv
 // `bytes`. REQUIRES: another format than kNdjson.
 std::unique_ptr<ByteSource> ConvertedInput(InputFormat format, std::unique_ptr<ByteSource> bytes,
                                            std::string name, LineMap& map,
-                                           UnfinishedEnd end = UnfinishedEnd::kTaken);
+                                           UnfinishedEnd end = UnfinishedEnd::kTaken,
+                                           const TableOptions& table = {});
 
 }  // namespace pleat::cli

@@ -4,7 +4,7 @@
 
 namespace pleat::cli {
 
-absl::StatusOr<size_t> LineConverter::Take(std::string_view text, RecordLines& lines) {
+absl::StatusOr<size_t> LinewiseConverter::Take(std::string_view text, RecordLines& lines) {
   size_t taken = 0;
   while (taken < text.size() && !lines.full()) {
     const std::string_view rest = text.substr(taken);
@@ -15,27 +15,31 @@ absl::StatusOr<size_t> LineConverter::Take(std::string_view text, RecordLines& l
     taken += piece.size();
     if (piece.size() == rest.size()) break;
     ++taken;
-    Emit(lines);
+    if (absl::Status emitted = Emit(lines); !emitted.ok()) return emitted;
   }
   return taken;
 }
 
-absl::Status LineConverter::End(RecordLines& lines) {
-  Emit(lines);
-  return absl::OkStatus();
-}
+absl::Status LinewiseConverter::End(RecordLines& lines) { return Emit(lines); }
 
-void LineConverter::Emit(RecordLines& lines) {
-  const bool blank = record_.find_first_not_of(kWhiteSpace) == std::string::npos;
+absl::Status LinewiseConverter::Emit(RecordLines& lines) {
+  absl::Status status;
   if (too_long_) {
     lines.Refuse(line_, kRecordTooLong, record_);
-  } else if (!blank) {
-    const std::string_view mistake = AppendObject(record_, lines.text());
-    mistake.empty() ? lines.End(line_, record_) : lines.Refuse(line_, mistake, record_);
+  } else {
+    status = TakeLine(record_, line_, lines);
   }
   ++line_;
   record_.clear();
   too_long_ = false;
+  return status;
+}
+
+absl::Status LineConverter::TakeLine(std::string_view record, uint64_t line, RecordLines& lines) {
+  if (record.find_first_not_of(kWhiteSpace) == record.npos) return absl::OkStatus();
+  const std::string_view mistake = AppendObject(record, lines.text());
+  mistake.empty() ? lines.End(line, record) : lines.Refuse(line, mistake, record);
+  return absl::OkStatus();
 }
 
 }  // namespace pleat::cli

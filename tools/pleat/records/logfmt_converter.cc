@@ -95,6 +95,19 @@ std::string_view TakeQuoted(std::string_view& rest, std::string& value) {
   return kUnclosedQuote;
 }
 
+// A value in single quotes, in which nothing is escaped. False, and nothing is taken, if none closes in
+// front of white space or the end: then it is a value that begins with a quote, such as '90s.
+bool AppendSingleQuoted(std::string_view& rest, std::string& out) {
+  for (size_t end = rest.find('\'', 1); end != rest.npos; end = rest.find('\'', end + 1)) {
+    if (end + 1 < rest.size() && kWhiteSpace.find(rest[end + 1]) == std::string_view::npos)
+      continue;
+    AppendFieldValue(rest.substr(1, end - 1), out);
+    rest.remove_prefix(end + 1);
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string_view LogfmtConverter::AppendObject(std::string_view record, std::string& out) {
@@ -124,6 +137,7 @@ std::string_view LogfmtConverter::AppendPair(std::string_view& rest, std::string
   }
   has_equals_ = true;
   rest.remove_prefix(1);
+  if (rest.starts_with('\'') && AppendSingleQuoted(rest, out)) return {};
   if (!rest.starts_with('"')) {
     const std::string_view value = rest.substr(0, rest.find_first_of(kWhiteSpace));
     AppendFieldValue(value, out);

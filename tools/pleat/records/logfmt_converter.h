@@ -1,8 +1,9 @@
 // logfmt: a record a line, of `name=value` with white space between.
 //
 // A value in quotes has the escapes of JSON, and those by which Go quotes text: \a \v \' \xHH
-// \UHHHHHHHH. Any other value goes up to the next white space. A name without `=` is true. A record
-// without a `=` is none, so that a line of a stack trace is not taken for one.
+// \UHHHHHHHH. One in single quotes has none, and ends with a quote in front of white space. Any other goes
+// up to the next white space. A name without `=` is true. A record without a `=` is none, so that a line of
+// a stack trace is not taken for one.
 #pragma once
 
 #include <string>

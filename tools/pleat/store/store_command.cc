@@ -109,8 +109,6 @@ Exit codes: 0 done; 1 damaged, something lost, no event store, could not be read
   130, 143, 129 asked to end (SIGINT, SIGTERM, SIGHUP).
 )";
 
-absl::Status WrongUsage(const std::string& why) { return absl::InvalidArgumentError(why); }
-
 FlagValue PlaceValue(StorePlace& place) {
   const auto set = [&place](std::string_view name, std::string_view text) {
     uint64_t offset = 0;
@@ -348,6 +346,10 @@ constexpr ActionFlags kFlagsOfActions[] = {
     {"durability", "append"},
     {"max-forward-jump", "append"},
     {"input", "append"},
+    {"separator", "append"},
+    {"tsv-escapes", "append"},
+    {"comment", "append"},
+    {"header", "append"},
     {"on-invalid", "append"},
     {"invalid", "append"},
     {"strict", "append"},
@@ -383,23 +385,24 @@ absl::Status CheckConsumersUsage(const StoreOptions& options) {
 
 absl::Status CheckUsage(const GivenFlags& given, const StoreOptions& options) {
   if (given.inputs.empty()) {
-    return WrongUsage(
+    return absl::InvalidArgumentError(
         "say what to do: show, check, read, append, consumers, trim, copy or salvage");
   }
   const std::string& action = given.inputs.front();
   if (std::ranges::find(kStoreActions, action) == std::end(kStoreActions)) {
     const std::string nearest =
         NearestName(action, {std::begin(kStoreActions), std::end(kStoreActions)});
-    return WrongUsage(
+    return absl::InvalidArgumentError(
         "unknown action \"" + action + "\"; " +
         (nearest.empty() ? "there are show, check, read, append, consumers, trim, copy and salvage"
                          : "did you mean \"" + nearest + "\"?"));
   }
   if (action == "copy" || action == "salvage") {
     if (given.inputs.size() != 3)
-      return WrongUsage(action + ": takes two directories, DIR and NEW");
+      return absl::InvalidArgumentError(action + ": takes two directories, DIR and NEW");
   } else if (given.inputs.size() < 2 || (given.inputs.size() > 2 && action != "append")) {
-    return WrongUsage(action + ": takes one directory" + (action == "append" ? ", and FILEs" : ""));
+    return absl::InvalidArgumentError(action + ": takes one directory" +
+                                      (action == "append" ? ", and FILEs" : ""));
   }
   if (absl::Status of_action = CheckAction(given, action); !of_action.ok()) return of_action;
   if (action == "append") return absl::OkStatus();
@@ -426,6 +429,7 @@ absl::Status CompleteAppend(const GivenFlags& given, StoreOptions& options) {
       if (given.Has(name)) return WrongFlag(name, "needs --time");
     }
   }
+  if (absl::Status table = CheckTable(job); !table.ok()) return table;
   job.inputs.assign(given.inputs.begin() + 2, given.inputs.end());
   Complete(job);
   return absl::OkStatus();
@@ -470,6 +474,10 @@ std::vector<Flag> StoreFlags(StoreOptions& options) {
        "24h); more is rather a wrong clock, and ends the run. inf: by any time",
        AboveZero(options.max_forward_jump)},
       CommonFlag(o, "input"),
+      CommonFlag(o, "separator"),
+      CommonFlag(o, "tsv-escapes"),
+      CommonFlag(o, "comment"),
+      CommonFlag(o, "header"),
       CommonFlag(o, "on-invalid"),
       CommonFlag(o, "invalid"),
       CommonFlag(o, "strict"),
