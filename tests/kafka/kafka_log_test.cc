@@ -38,7 +38,7 @@ class KafkaLogTest : public testing::Test {
     partitions_ = partitions;
     topic_ = cluster_.NewTopic(partitions);
     group_ = cluster_.NewName("group");
-    scripted_ = std::make_unique<ScriptedLog>(partitions);
+    records_.clear();
   }
 
   KafkaOptions Options() const {
@@ -67,7 +67,9 @@ class KafkaLogTest : public testing::Test {
 
   void Append(int partition, const std::string& key, Duration at, const std::string& payload = "") {
     cluster_.Append(topic_, partition, {.key = key, .payload = payload}, kT0 + at);
-    scripted_->Append(partition, {.key = key, .payload = payload}, kT0 + at);
+    std::vector<AppendedRecord>& records = records_[partition];
+    records.push_back(
+        {.offset = records.size(), .logged = kT0 + at, .key = key, .payload = payload});
   }
   // Of all partitions and a few keys, in the order of time.
   void AppendMany(int count, Duration from, std::mt19937_64& random) {
@@ -111,10 +113,14 @@ class KafkaLogTest : public testing::Test {
     }
     return text;
   }
+  uint64_t EndOf(int partition) const {
+    const auto found = records_.find(partition);
+    return found == records_.end() ? 0 : found->second.size();
+  }
   bool HasReadAll(const Process& process) const {
     const std::vector<LaneStatus> all = process.lanes();
     return std::ranges::all_of(all, [this](const LaneStatus& each) {
-      return each.phase == LanePhase::kLive && each.next == scripted_->End(each.partition);
+      return each.phase == LanePhase::kLive && each.next == EndOf(each.partition);
     });
   }
 
@@ -122,7 +128,7 @@ class KafkaLogTest : public testing::Test {
   void ExpectAllMessages() {
     acks_ = true;
     const EngineTime end = std::max(now_, kT0) + 10h;
-    const auto expected = WithoutTrouble(*scripted_, partitions_, options_, end);
+    const auto expected = WithoutTrouble(records_, options_, end);
     now_ = end;
     RunUntil([&] { return receiver_.all().size() >= expected.size(); });
     EXPECT_EQ(receiver_.all(), expected);
@@ -136,7 +142,7 @@ class KafkaLogTest : public testing::Test {
   int partitions_ = 0;
   std::string topic_;
   std::string group_;
-  std::unique_ptr<ScriptedLog> scripted_;
+  AppendedRecords records_;
   std::vector<std::unique_ptr<Process>> processes_;
   Receiver receiver_;
   EngineTime now_ = kT0;

@@ -88,7 +88,7 @@ class Episode {
   bool Heal() {
     if (expected_.empty()) {
       clock_ += 1'000s;
-      expected_ = WithoutTrouble(scripted_, kPartitions, processor_options_, clock_);
+      expected_ = WithoutTrouble(records_, processor_options_, clock_);
       silent_ = {};
     }
     clock_ += 50ms;
@@ -106,7 +106,7 @@ class Episode {
         EXPECT_NE(each.phase, LanePhase::kParked) << each.why;
       }
     }
-    for (int p = 0; p < kPartitions; ++p) totals.records += scripted_.End(p);
+    for (const auto& [partition, records] : records_) totals.records += records.size();
     totals.messages += receiver_.all().size();
     totals.repeats += receiver_.repeats();
   }
@@ -154,9 +154,12 @@ class Episode {
     const std::string key(1, static_cast<char>('a' + Draw(4)));
     const StoreRecord record = {.key = key, .payload = Draw(4) == 0 ? "!" : ""};
     cluster_.Append(topic_, partition, record, logged);
-    const uint64_t offset = scripted_.Append(partition, record, logged);
-    plain_.Take(partition,
-                {.offset = offset, .logged = logged, .key = key, .payload = record.payload});
+    std::vector<AppendedRecord>& records = records_[partition];
+    records.push_back({.offset = records.size(),
+                       .logged = logged,
+                       .key = key,
+                       .payload = std::string(record.payload)});
+    plain_.Take(partition, records.back().AsRead());
   }
 
   // One round of a member, which then delivers some messages, and acks some of these.
@@ -180,7 +183,7 @@ class Episode {
   TemporaryDirectory directory_;
   KafkaOptions options_;
   ProcessorOptions processor_options_;
-  ScriptedLog scripted_{kPartitions};
+  AppendedRecords records_;
   PlainLanes plain_{Axis::kArrival};
   EngineTime clock_ = kT0;
   std::array<std::unique_ptr<Process>, kMembers> members_;
