@@ -281,7 +281,7 @@ TEST_F(KafkaRunTest, SaysWhatWouldBeGuaranteed) {
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("topic       " + topic_ + " at " + cluster_.brokers() + "\n"));
   EXPECT_THAT(run.out, HasSubstr("group       " + group_ + "; worker 2 of 3"));
-  EXPECT_THAT(run.out, HasSubstr("each line once"));
+  EXPECT_THAT(run.out, HasSubstr("each once"));
   EXPECT_THAT(run.out, testing::Not(HasSubstr("hush")));
 }
 
