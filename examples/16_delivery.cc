@@ -5,7 +5,7 @@
 //
 //   orders -> event store -> processor (a Folder for each partition) -> mails
 //
-// The event loop never blocks: a StoreDriver commits the store on the worker's threads, and a
+// The event loop waits for no disk: a StoreDriver commits the store on the worker's threads, and a
 // ProcessorDriver runs the rounds of the processor there. Three coroutines deliver, as a service has
 // several connections to its mail server. A mail that was delivered just before a kill may come again,
 // with the id that it had, so the receiver drops ids that it knows.
@@ -19,11 +19,13 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <absl/status/status.h>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
@@ -105,6 +107,7 @@ struct Service {
   pleat::Processor& processor;
   pleat::ProcessorDriver& driver;
   Mails& mails;
+  bool is_ending = false;
 };
 
 // Orders arrive, but for those that a run before has taken.
@@ -131,17 +134,22 @@ asio::awaitable<void> End(Service& service) {
   service.store_driver.Stop();
 }
 
+void Rethrow(const std::exception_ptr& error) {
+  if (error) std::rethrow_exception(error);
+}
+
 asio::awaitable<void> Deliver(Service& service) try {
-  for (bool is_complete = false; !is_complete;) {
+  for (;;) {
     const auto messages = co_await service.driver.async_lease(10, 30s, asio::use_awaitable);
     for (const pleat::Message& mail : messages) {
       service.mails.Deliver(pleat::FormatMessageId("shop", mail.id, mail.stream),
                             std::stoull(mail.payload));
       service.driver.Ack(mail.id);
     }
-    is_complete = service.mails.orders() == kOrders;
+    if (service.mails.orders() == kOrders && !std::exchange(service.is_ending, true)) {
+      asio::co_spawn(co_await asio::this_coro::executor, End(service), Rethrow);
+    }
   }
-  co_await End(service);
 } catch (const boost::system::system_error& error) {
   Check(error.code() == asio::error::operation_aborted, error.what());  // the service has ended
 }
@@ -165,12 +173,10 @@ int main(int argc, char** argv) try {
   pleat::StoreDriver store_driver(io, **store, {.disk = worker.get_executor()});
   pleat::ProcessorDriver driver(io, processor, {.worker = worker.get_executor()});
   Service service{**store, store_driver, processor, driver, mails};
-  const auto rethrow = [](const std::exception_ptr& error) {
-    if (error) std::rethrow_exception(error);
-  };
-  asio::co_spawn(io, TakeOrders(service), rethrow);
-  if (mails.orders() == kOrders) asio::co_spawn(io, End(service), rethrow);
-  for (int i = 0; i < 3; ++i) asio::co_spawn(io, Deliver(service), rethrow);
+  service.is_ending = mails.orders() == kOrders;
+  asio::co_spawn(io, TakeOrders(service), Rethrow);
+  if (service.is_ending) asio::co_spawn(io, End(service), Rethrow);
+  for (int i = 0; i < 3; ++i) asio::co_spawn(io, Deliver(service), Rethrow);
   io.run();  // returns when both drivers are stopped
 
   Check((*store)->Close());

@@ -54,7 +54,7 @@ void ProcessorDriverCore::Answer(const MessageId& id, std::optional<Duration> de
 
 void ProcessorDriverCore::StartRound() {
   const std::lock_guard lock(mutex_);
-  CallSoon();
+  CallAnew();
 }
 
 void ProcessorDriverCore::HandOver(const std::vector<Answered>& answered) {
@@ -85,8 +85,10 @@ void ProcessorDriverCore::Note(absl::Status status) noexcept {
   stats_.last_round = std::move(status);
 }
 
-// Those behind one for whom there is nothing would get nothing either.
+// First what was acked during the round, which else might be lent again. Those behind one for whom there is
+// nothing would get nothing either.
 bool ProcessorDriverCore::Serve() noexcept {
+  HandOver(std::exchange(answered_, {}));
   const EngineTime now = clock_.Wall();
   for (Waiters* waiters : {&leases_, &stops_}) {
     while (!waiters->empty() && waiters->front().IsServed(processor_, now)) {
@@ -95,7 +97,7 @@ bool ProcessorDriverCore::Serve() noexcept {
       served.Complete({});
     }
   }
-  return more_ || (!answered_.empty() && HasWaiters());
+  return more_;
 }
 
 void ProcessorDriverCore::CompleteAll() noexcept {
@@ -115,7 +117,7 @@ void ProcessorDriverCore::DestroyAll() noexcept {
 ProcessorDriverStats ProcessorDriverCore::stats() {
   const std::lock_guard lock(mutex_);
   ProcessorDriverStats stats = stats_;
-  stats.waiting = leases_.size() + stops_.size();
+  stats.waiting = shut_down_ ? 0 : leases_.size() + stops_.size();
   return stats;
 }
 

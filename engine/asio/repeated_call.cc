@@ -79,6 +79,11 @@ void RepeatedCall::CallSoon() {
   boost::asio::post(worker_, [self = shared_from_this()] { self->MakeCall(); });
 }
 
+void RepeatedCall::CallAnew() {
+  calls_anew_ = calling_;
+  CallSoon();
+}
+
 void RepeatedCall::MakeCall() noexcept {
   {
     const std::lock_guard lock(mutex_);
@@ -90,10 +95,11 @@ void RepeatedCall::MakeCall() noexcept {
   const std::lock_guard lock(mutex_);
   posted_ = calling_ = false;
   next_call_ = clock_.Elapsed() + every_;
+  const bool anew = std::exchange(calls_anew_, false);
   Note(std::move(status));
   if (stopped_) {
     call_over_.notify_all();
-  } else if (Serve()) {
+  } else if (Serve() || anew) {
     CallSoon();
   }
 }

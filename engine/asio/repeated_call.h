@@ -58,8 +58,10 @@ class RepeatedCall : public ContextGuest, public std::enable_shared_from_this<Re
   // When shut_down_ is set, and without the mutex: handlers may own anything, this too.
   virtual void DestroyAll() noexcept = 0;
 
-  // REQUIRES: the mutex is held.
+  // A call that is posted or under way will do. REQUIRES, here and below: the mutex is held.
   void CallSoon();
+  // One that is under way will not do: another one follows it.
+  void CallAnew();
 
   const DriverClock& clock_;
   std::mutex mutex_;
@@ -81,6 +83,7 @@ class RepeatedCall : public ContextGuest, public std::enable_shared_from_this<Re
   std::condition_variable call_over_;
   bool posted_ = false;  // a call, and it has not ended
   bool calling_ = false;
+  bool calls_anew_ = false;
   Duration next_call_;  // by the clock's Elapsed()
   std::optional<boost::asio::steady_timer> timer_;
 };

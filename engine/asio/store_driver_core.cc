@@ -113,7 +113,7 @@ void StoreDriverCore::DestroyAll() noexcept {
 StoreDriverStats StoreDriverCore::stats() {
   const std::lock_guard lock(mutex_);
   StoreDriverStats stats = stats_;
-  stats.waiting = waiters_.size();
+  stats.waiting = shut_down_ ? 0 : waiters_.size();
   return stats;
 }
 

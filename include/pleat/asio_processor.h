@@ -22,7 +22,7 @@
 // Processor::lanes() says.
 //
 // An orderly end:
-// 1. processor.Stop(), or CloseAllAndStop().
+// 1. processor.Stop(), or CloseAllAndStop(). Either waits for the round under way.
 // 2. co_await driver.async_stopped(use_awaitable). Others go on to lease and ack meanwhile, as all
 //    messages have to be acked.
 // 3. driver.Stop(). Operations that wait complete with operation_aborted, and io.run() can return.
@@ -90,8 +90,8 @@ struct ProcessorDriverStats {
 
 // Thread safety: any thread may call any method at any time, but for the destructor. Any number of
 // threads may run the execution contexts.
-// Ownership: borrows the processor. Others may call its methods meanwhile, but Run(); Processor's
-// own Ack() and Nack() wait for the round under way.
+// Ownership: borrows the processor. Others may call its methods meanwhile, but Run(); each of them
+// waits for the round under way.
 // Until it is stopped, io_context::run() does not return by itself.
 class PLEAT_EXPORT ProcessorDriver {
  public:
@@ -143,14 +143,16 @@ class PLEAT_EXPORT ProcessorDriver {
   }
 
   // As Processor::Ack() and Nack(), but neither waits for the round that is under way: the
-  // processor hears of it before the next one, or in Stop(). After Stop() these do nothing.
+  // processor hears of it at its end, or in Stop(). After Stop(), or when the execution context has
+  // gone, these do nothing.
   void Ack(const MessageId& id);
   void Nack(const MessageId& id, Duration delay);
 
   // The clock's Wall(): the time of rounds, and of records that a program appends itself.
   EngineTime now() const noexcept;
 
-  // Has a round started: call it when something was appended that is to be seen at once.
+  // Has a round started, also behind one that is under way: call it when something was appended
+  // that is to be seen at once.
   void Wake();
 
   // From its return on, the driver calls the processor no more. Waits for the round under way.

@@ -360,6 +360,49 @@ TEST(ProcessorDriverDeathTest, NeedsAThreadForItsRounds) {
   EXPECT_DEATH(ProcessorDriver(*service.io, *service.processor, {}), "worker");
 }
 
+// Both happen inside of a round, as the handler is called in it.
+TEST(ProcessorDriver, WhatIsAckedDuringARoundIsNotLentBehindIt) {
+  Service service;
+  Mail first, second;
+  service.Append("ann");
+  service.driver->async_lease(1, 1s, first.Taken());
+  service.Rounds(3);
+  ASSERT_EQ(first.calls, 1);
+  service.Lease(second);
+  service.PollWorker();
+  service.clock.Pass(2s);
+  boost::asio::post(*service.worker, [&] {
+    // The lease is over, and the round that is posted has not begun.
+    service.driver->Ack(first.messages.front().id);
+  });
+  service.Append("bob");
+  service.Rounds(3);
+  EXPECT_THAT(second.Keys(), ElementsAre("bob"));
+}
+
+TEST(ProcessorDriver, WakeDuringARoundIsFollowedByAnotherOne) {
+  ProcessorDriver* driver = nullptr;
+  bool wakes = true;
+  ManualClock clock;
+  ScriptedLog log(1);
+  const std::unique_ptr<PartitionedLog> member = log.Join();
+  log.Assign(0, *member);
+  boost::asio::io_context io, worker;
+  Processor processor(*member, [&](Lane& lane) {
+    return std::make_unique<GroupingHandler>(lane, [&](int, const LogRecord&) {
+      if (std::exchange(wakes, false)) driver->Wake();
+      return Handled::Done();
+    });
+  });
+  ProcessorDriver owned(io, processor, {.worker = worker.get_executor(), .clock = &clock});
+  driver = &owned;
+  log.Append(0, {.key = "ann"}, clock.Wall());
+  owned.Wake();
+  Service::Poll(worker);
+  EXPECT_FALSE(wakes);
+  EXPECT_GE(owned.stats().rounds, 2u);
+}
+
 // Deliveries on threads of the event loop, rounds on the worker's, and records that come meanwhile: each
 // message is taken once, those of a key in their order.
 TEST(ProcessorDriverThreads, EachMessageIsDeliveredOnce) {
