@@ -88,7 +88,7 @@ TEST(InputFormats, MessagesNameTheFirstLineOfTheRecord) {
                 csv + ":7: text behind the closing quote of a field\n" + csv +
                 ":8: a quote that is not closed\n");
   // A record that was read is kept as JSON, and one that could not be read as it came.
-  EXPECT_EQ(Content(dir / "invalid"), "x\n{\"k\":\"a\\nb\",\"t\":\"noon\"}\n\"c\"c,1\nd,\"1\n\n");
+  EXPECT_EQ(Content(dir / "invalid"), "x\n{\"k\":\"a\\nb\",\"t\":\"noon\"}\n\"c\"c,1\nd,\"1\n");
   EXPECT_EQ(Stat(r, "lines"), 5);
   EXPECT_EQ(Stat(r, "invalid"), 4);
 
@@ -125,12 +125,32 @@ TEST(InputFormats, OnInvalidFailStopsAtARefusedRecord) {
 }
 
 TEST(InputFormats, HeaderThatCannotBeUsedFails) {
-  const FoldResult r = FoldByKey("--input csv", "k,k\n1,2\n");
+  const FoldResult r = FoldByKey("--input csv", "k;n\n1;2\n");
   EXPECT_EQ(r.code, 1);
   EXPECT_EQ(r.out, "");
   EXPECT_EQ(r.err,
-            "pleat fold: <stdin>:1: columns 1 and 2 are both called \"k\"; give each a name of its "
-            "own\n");
+            "pleat fold: <stdin>:1: the header is one column with semicolons in it: "
+            "--input csv --separator ';'\n");
+}
+
+TEST(InputFormats, OptionsOfTablesNeedThem) {
+  const auto error = [](const std::string& flags) {
+    const FoldResult r = FoldByKey(flags, "k\n1\n");
+    EXPECT_EQ(r.code, 2) << flags;
+    return r.err.substr(0, r.err.find(" (see"));
+  };
+  EXPECT_EQ(error("--separator ';'"), "pleat fold: --separator: needs --input csv");
+  EXPECT_EQ(error("--input tsv --separator ';'"),
+            "pleat fold: --separator: tsv has tabs; with others between it is --input csv");
+  EXPECT_EQ(error("--input csv --tsv-escapes off"), "pleat fold: --tsv-escapes: needs --input tsv");
+  EXPECT_EQ(error("--comment '#'"), "pleat fold: --comment: needs --input csv or tsv");
+  EXPECT_EQ(error("--header k"), "pleat fold: --header: needs --input csv or tsv");
+  EXPECT_EQ(error("--input csv --separator ';;'"),
+            "pleat fold: --separator: must be one character, such as ';' or \\t");
+  EXPECT_EQ(FoldByKey("--input csv --separator ';' --comment '#' --header k,n --merge 'n=sum(n)'",
+                      "#x\na;1\na;2\n")
+                .out,
+            "{\"k\":\"a\",\"n\":3}\n");
 }
 
 TEST(InputFormats, EachFileHasAHeaderOfItsOwn) {

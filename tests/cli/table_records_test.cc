@@ -1,6 +1,7 @@
 // Records of CSV and TSV as lines of JSON, and the lines of the input that they came from.
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -11,9 +12,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/cli/fixtures.h"
 #include "tests/cli/shown_records.h"
 #include "tests/support/plain_csv.h"
 #include "tests/support/plain_json.h"
+#include "tests/support/resident.h"
 #include "tests/support/seeds.h"
 #include "tools/pleat/records/input_format.h"
 #include "tools/pleat/records/refused_record.h"
@@ -271,6 +274,54 @@ TEST(CsvRecords, AtTheEndLikewise) {
   EXPECT_THAT(Csv("a,b\n1,\"x\n"), ElementsAre("2: ! a quote that is not closed | 1,\"x"));
 }
 
+// The quote is given up with the last byte, and a file that grows is left behind its last record.
+TEST(CsvRecords, LinesBehindAQuoteThatWasGivenUpAreTakenThoughTheFileMayGrow) {
+  std::string text = "a,b\n1,2\n3,\"4\n";
+  for (int i = 0; i < 999; ++i) text += std::to_string(i) + ",x\n";
+  const Lines lines =
+      ShownLines(InputFormat::kCsv, std::make_unique<TextSource>(text), UnfinishedEnd::kLeft);
+  ASSERT_EQ(lines.size(), 1001u);
+  EXPECT_EQ(lines[1],
+            "3: ! a quote that is not closed; it would have taken 999 lines more | 3,\"4");
+  EXPECT_EQ(lines[1000], R"(1002: {"a":998,"b":"x"})");
+}
+
+// Names are many times as long as fields, so the lines of a megabyte may be a gigabyte.
+TEST(CsvRecords, WhatIsReadAnewIsTakenInPortions) {
+  std::string header = "a", commas;
+  for (int i = 0; i < 900; ++i) header += "," + std::string(500, 'n') + std::to_string(i);
+  commas.assign(900, ',');
+  std::string text = header + "\n\"u\n";
+  for (int i = 0; i < 300; ++i) text += commas + "\n";
+  LineMap map;
+  const auto source =
+      ConvertedInput(InputFormat::kCsv, std::make_unique<TextSource>(text), "in", map);
+  const size_t before = ResidentBytes();
+  size_t bytes = 0;
+  std::string buffer(1 << 16, '\0');
+  for (;;) {
+    const absl::StatusOr<size_t> got = source->Read(buffer.data(), buffer.size());
+    ASSERT_TRUE(got.ok());
+    if (*got == 0) break;
+    bytes += *got;
+  }
+  EXPECT_GT(bytes, size_t{100} << 20);
+  EXPECT_LT(ResidentBytes(), before + (size_t{30} << 20));
+}
+
+TEST(CsvRecords, TheReasonDoesNotDependOnHowTheInputIsCut) {
+  const std::string begin = "a,b\n1,\"y\n";
+  std::string text = begin;
+  while (text.size() - begin.size() < (size_t{1} << 20) - 1100)
+    text += std::string(999, 'x') + "\n";
+  const size_t at = text.size();
+  text += std::string(4000, 'z') + "\n1,2\n";
+  const Lines whole = Csv(text);
+  for (const size_t cut : {at, at + 5, at + 1100}) {
+    EXPECT_EQ(Convert(InputFormat::kCsv, text, cut), whole);
+  }
+}
+
 // --- Columns
 
 TEST(Columns, OfOneNameAreNumberedAndWithoutANameTheyAreCalledByTheirPlace) {
@@ -326,6 +377,11 @@ TEST(TsvRecords, HaveEscapes) {
   EXPECT_THAT(
       Convert(InputFormat::kTsv, "a\nC:\\new\\table\n\\N\n", SIZE_MAX, {.tsv_escapes = false}),
       ElementsAre(R"(2: {"a":"C:\\new\\table"})", R"(3: {"a":"\\N"})"));
+}
+
+TEST(TsvRecords, AHeaderThatIsTooLongEndsTheInput) {
+  EXPECT_THAT(Tsv(std::string(size_t{2} << 20, 'x') + "\n1\t2\n"),
+              ElementsAre("[in:1: the header: longer than 1 MiB]"));
 }
 
 TEST(TsvRecords, EmptyFieldsMakeARecordAndAnEmptyLineDoesNot) {

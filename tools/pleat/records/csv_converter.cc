@@ -22,15 +22,19 @@ CsvConverter::CsvConverter(const TableOptions& table, std::string name)
 }
 
 absl::StatusOr<size_t> CsvConverter::Take(std::string_view text, RecordLines& lines) {
-  if (absl::Status taken = TakeAgain(Until::kLinesAreFull, lines); !taken.ok()) return taken;
-  return TakeFrom(text, Until::kLinesAreFull, lines);
+  while (!again_.empty() && !lines.full()) {
+    const std::string anew = std::exchange(again_, {});
+    const absl::StatusOr<size_t> taken = TakeFrom(anew, lines);
+    if (!taken.ok()) return taken.status();
+    again_ += std::string_view(anew).substr(*taken);
+  }
+  return TakeFrom(text, lines);
 }
 
 // Takes nothing behind a quote that was given up, as what is to be read anew comes first.
-absl::StatusOr<size_t> CsvConverter::TakeFrom(std::string_view text, Until until,
-                                              RecordLines& lines) {
+absl::StatusOr<size_t> CsvConverter::TakeFrom(std::string_view text, RecordLines& lines) {
   size_t taken = 0;
-  while (taken < text.size() && again_.empty() && (until == Until::kTheEnd || !lines.full())) {
+  while (taken < text.size() && again_.empty() && !lines.full()) {
     taken += Step(text.substr(taken));
     absl::Status status;
     if (unclosed_) status = GiveUpQuote(lines);
@@ -40,21 +44,12 @@ absl::StatusOr<size_t> CsvConverter::TakeFrom(std::string_view text, Until until
   return taken;
 }
 
-absl::Status CsvConverter::TakeAgain(Until until, RecordLines& lines) {
-  while (!again_.empty() && (until == Until::kTheEnd || !lines.full())) {
-    const std::string text = std::exchange(again_, {});
-    const absl::StatusOr<size_t> taken = TakeFrom(text, until, lines);
-    if (!taken.ok()) return taken.status();
-    again_ += std::string_view(text).substr(*taken);
-  }
-  return absl::OkStatus();
-}
-
 // The line in which the quote begins is no record, and what follows is read anew.
 absl::Status CsvConverter::GiveUpQuote(RecordLines& lines) {
   if (columns_.names().empty()) return TakeHeader();
   const size_t end = record_.find('\n', field_.begin);
-  const uint64_t more = quoted_newlines_ - (record_.ends_with('\n') ? 1 : 0);
+  // A line follows that has no room.
+  const uint64_t more = quoted_newlines_ - (record_.ends_with('\n') && !too_long_ ? 1 : 0);
   std::string reason = "a quote that is not closed";
   if (more > 0) {
     reason += "; it would have taken " + std::to_string(more) +
@@ -70,16 +65,12 @@ absl::Status CsvConverter::GiveUpQuote(RecordLines& lines) {
 }
 
 bool CsvConverter::Unfinished() const {
-  return !again_.empty() || state_ != State::kFieldBegin || field_count_ > 0 ||
+  return state_ != State::kFieldBegin || field_count_ > 0 ||
          mark_bytes_ % kByteOrderMark.size() != 0;
 }
 
 absl::Status CsvConverter::End(RecordLines& lines) {
-  for (;;) {
-    if (absl::Status taken = TakeAgain(Until::kTheEnd, lines); !taken.ok()) return taken;
-    if (state_ != State::kQuoted || quoted_newlines_ == 0) break;
-    if (absl::Status given_up = GiveUpQuote(lines); !given_up.ok()) return given_up;
-  }
+  if (state_ == State::kQuoted && quoted_newlines_ > 0) return GiveUpQuote(lines);
   if (!Unfinished() || state_ == State::kComment) return absl::OkStatus();
   if (state_ == State::kFieldBegin && field_count_ == 0) BeginPlain();
   if (state_ != State::kQuoted) EndField();
@@ -154,7 +145,7 @@ size_t CsvConverter::StepQuoted(std::string_view text) {
   const auto size = static_cast<size_t>(std::ranges::find_if(text, ends) - text.begin());
   const bool fits = size < kLineBytesMax - record_.size();
   if (!fits && quoted_newlines_ > 0) {
-    unclosed_ = true;
+    unclosed_ = too_long_ = true;
     return 0;
   }
   Keep(text.substr(0, size));

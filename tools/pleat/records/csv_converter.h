@@ -27,6 +27,7 @@ class CsvConverter final : public RecordConverter {
 
   // Errors: a header that cannot be used; the message says why.
   absl::StatusOr<size_t> Take(std::string_view text, RecordLines& lines) override;
+  bool HasMore() const override { return !again_.empty(); }
   bool Unfinished() const override;
   absl::Status End(RecordLines& lines) override;
 
@@ -47,9 +48,7 @@ class CsvConverter final : public RecordConverter {
     bool doubled = false;  // has quotes that are written as two
   };
 
-  enum class Until : bool { kLinesAreFull, kTheEnd };
-  absl::StatusOr<size_t> TakeFrom(std::string_view text, Until until, RecordLines& lines);
-  absl::Status TakeAgain(Until until, RecordLines& lines);
+  absl::StatusOr<size_t> TakeFrom(std::string_view text, RecordLines& lines);
   absl::Status GiveUpQuote(RecordLines& lines);
   size_t Step(std::string_view text);
   bool StepMark(char c);

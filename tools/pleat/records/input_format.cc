@@ -66,16 +66,17 @@ class ConvertedSource final : public ByteSource {
   // Converts something, or reads something to convert.
   absl::Status More() {
     if (!std::exchange(begun_, true)) return Begin();
-    if (begin_ < end_) {
+    if (begin_ < end_ || converter_->HasMore()) {
       const absl::StatusOr<size_t> taken = converter_->Take(unread(), lines_);
       if (taken.ok()) begin_ += *taken;
       return taken.status();
     }
     if (!ended_) return Fill();
-    finished_ = true;
-    unfinished_ = converter_->Unfinished();
+    if (!std::exchange(ending_, true)) unfinished_ = converter_->Unfinished();
     const bool left = unfinished_ && unfinished_end_ == UnfinishedEnd::kLeft;
-    return left ? absl::OkStatus() : converter_->End(lines_);
+    absl::Status status = left ? absl::OkStatus() : converter_->End(lines_);
+    finished_ = left || !converter_->HasMore();
+    return status;
   }
 
   // Reads past a byte order mark. No record is held back by waiting for the rest of one.
@@ -121,6 +122,7 @@ class ConvertedSource final : public ByteSource {
   size_t end_ = 0;
   bool begun_ = false;
   bool ended_ = false;     // nothing more can be read,
+  bool ending_ = false;    // the converter was told so,
   bool finished_ = false;  // or converted
   bool unfinished_ = false;
 };

@@ -23,16 +23,18 @@ absl::StatusOr<size_t> LinewiseConverter::Take(std::string_view text, RecordLine
 absl::Status LinewiseConverter::End(RecordLines& lines) { return Emit(lines); }
 
 absl::Status LinewiseConverter::Emit(RecordLines& lines) {
-  absl::Status status;
-  if (too_long_) {
-    lines.Refuse(line_, kRecordTooLong, record_);
-  } else {
-    status = TakeLine(record_, line_, lines);
-  }
+  absl::Status status =
+      too_long_ ? TakeTooLong(record_, line_, lines) : TakeLine(record_, line_, lines);
   ++line_;
   record_.clear();
   too_long_ = false;
   return status;
+}
+
+absl::Status LinewiseConverter::TakeTooLong(std::string_view record, uint64_t line,
+                                            RecordLines& lines) {
+  lines.Refuse(line, kRecordTooLong, record);
+  return absl::OkStatus();
 }
 
 absl::Status LineConverter::TakeLine(std::string_view record, uint64_t line, RecordLines& lines) {

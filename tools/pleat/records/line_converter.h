@@ -21,9 +21,13 @@ class LinewiseConverter : public RecordConverter {
   bool Unfinished() const final { return !record_.empty(); }
   absl::Status End(RecordLines& lines) final;
 
- private:
+ protected:
   // A line of the limit, without its newline. Errors: nothing behind can be read.
   virtual absl::Status TakeLine(std::string_view record, uint64_t line, RecordLines& lines) = 0;
+  // Of a line above the limit, its beginning.
+  virtual absl::Status TakeTooLong(std::string_view record, uint64_t line, RecordLines& lines);
+
+ private:
   absl::Status Emit(RecordLines& lines);
 
   std::string record_;  // under way, up to the limit of a line

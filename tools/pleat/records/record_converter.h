@@ -20,14 +20,18 @@ class RecordConverter {
   virtual ~RecordConverter() = default;
 
   // Takes bytes off the front of `text`, and adds the lines of the records that they complete.
-  // Returns how many: at least one, and less than all of them only if `lines` is full.
+  // Returns how many. Those that are left are for the next call, which has room in `lines`.
   // Errors: kInvalidArgument if nothing behind can be read; nothing more is called then.
   virtual absl::StatusOr<size_t> Take(std::string_view text, RecordLines& lines) = 0;
+
+  // Whether bytes that were taken are to be read anew: by Take(), if need be of an empty text.
+  virtual bool HasMore() const { return false; }
 
   // Whether the bytes so far end within a record, or within an array of them.
   virtual bool Unfinished() const = 0;
 
-  // Nothing follows: adds the line of the record that the end of the input completes, or cuts off.
+  // Nothing follows: adds the line of the record that the end of the input completes, or cuts off. To be
+  // called again if there is more to be read anew behind it.
   // Errors: as Take().
   virtual absl::Status End(RecordLines& lines) = 0;
 };

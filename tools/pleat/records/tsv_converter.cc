@@ -49,6 +49,11 @@ absl::Status TsvConverter::TakeLine(std::string_view record, uint64_t line, Reco
   return absl::OkStatus();
 }
 
+absl::Status TsvConverter::TakeTooLong(std::string_view record, uint64_t line, RecordLines& lines) {
+  if (!columns_.names().empty()) return LinewiseConverter::TakeTooLong(record, line, lines);
+  return HeaderError(name_, line, "the header: " + std::string(kRecordTooLong));
+}
+
 absl::Status TsvConverter::TakeHeader(std::string_view record, uint64_t line) {
   std::string mistake = HeaderMistake(record, fields_.size(), /*in_quotes=*/false);
   if (mistake.empty() && std::ranges::all_of(fields_, IsInQuotes))

@@ -23,6 +23,7 @@ class TsvConverter final : public LinewiseConverter {
 
  private:
   absl::Status TakeLine(std::string_view record, uint64_t line, RecordLines& lines) override;
+  absl::Status TakeTooLong(std::string_view record, uint64_t line, RecordLines& lines) override;
   absl::Status TakeHeader(std::string_view record, uint64_t line);
   void AppendValue(std::string_view field, std::string& out);
   std::string_view TextOf(std::string_view field);
