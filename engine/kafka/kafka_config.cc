@@ -159,7 +159,9 @@ absl::StatusOr<KafkaClient> OpenKafkaProducer(const KafkaOptions& options,
   if (!status.ok()) return status;
   KafkaConfiguration configuration(rd_kafka_conf_new());
   // Nothing is given up because it takes long: it may have been written, and would be again.
-  status = SetAll(configuration.get(), options, {{"partitioner", "murmur2_random"}},
+  // Whoever sends bounds what is under way.
+  status = SetAll(configuration.get(), options,
+                  {{"partitioner", "murmur2_random"}, {"queue.buffering.max.messages", "10000000"}},
                   {{"bootstrap.servers", options.brokers},
                    {"enable.idempotence", "true"},
                    {"message.timeout.ms", "0"}},

@@ -65,10 +65,11 @@ class KafkaProducer::Core {
     if (rd_kafka_fatal_error(client_.get(), reason, sizeof reason) != 0) {
       refused_.Update(absl::FailedPreconditionError(Concat("Kafka: ", reason)));
     }
-    if (!refused_.ok()) return refused_;
     // What was delivered is told first.
-    if (delivered_.empty() && !trouble_.ok()) return std::exchange(trouble_, absl::OkStatus());
-    return std::exchange(delivered_, {});
+    if (!delivered_.empty()) return std::exchange(delivered_, {});
+    if (!refused_.ok()) return refused_;
+    if (!trouble_.ok()) return std::exchange(trouble_, absl::OkStatus());
+    return std::vector<uint64_t>();
   }
 
  private:
@@ -89,7 +90,9 @@ class KafkaProducer::Core {
   }
   void OnError(rd_kafka_resp_err_t error, const char* reason) {
     if (error == RD_KAFKA_RESP_ERR__TRANSPORT || error == RD_KAFKA_RESP_ERR__RESOLVE) return;
-    trouble_.Update(KafkaStatus(error, Concat(rd_kafka_err2str(error), ": ", reason)));
+    // Also one of authentication may pass: librdkafka tries again.
+    trouble_.Update(
+        absl::UnavailableError(Concat("Kafka: ", rd_kafka_err2str(error), ": ", reason)));
   }
 
   const std::string topic_;

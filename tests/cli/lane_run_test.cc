@@ -348,6 +348,41 @@ TEST_F(LaneRunTest, MembersThatEndAtOnceAreAllTold) {
   EXPECT_EQ(ByLane(Content(out_)), OfPlainCommand(store_, command, "live", "flush"));
 }
 
+TEST_F(LaneRunTest, MembersThatHaveWaitedForTheirTurnAreAllTold) {
+  constexpr int kMembers = 4'000;
+  std::string text;
+  for (int n = 0; n <= kMembers; ++n) {
+    const int at = 1'700'000'000 + (n < kMembers ? n / 20 : 3'000);
+    text += "{\"user\":\"u1\",\"n\":" + std::to_string(n) + ",\"t\":" + std::to_string(at) + "}\n";
+  }
+  Append(text);
+  const std::string command =
+      "live --key user --member n --ttl 2h --time t --time-unit s --reorder 10m";
+  const Finished run = Run("--at-end flush --output " + out_, command);
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(ByLane(Content(out_)), OfPlainCommand(store_, command, "live", "flush"));
+}
+
+// As the version before has moved it: without metadata, which at offset 0 looks like a commit that is gone.
+TEST_F(LaneRunTest, AConsumerThatIsMovedToTheBeginningBeginsANewLife) {
+  Append(LinesFrom(0, 3'000));
+  const std::string more = "--replay-limit 100 --output ";
+  ASSERT_EQ(Run(more + out_).code, 0);
+  const std::string first = Content(out_);
+  {
+    const auto consumer = StoreConsumer::Open(store_, "test");
+    ASSERT_TRUE(consumer.ok()) << consumer.status();
+    std::vector<StoreCheckpoint> checkpoints(4);
+    for (int p = 0; p < 4; ++p) checkpoints[static_cast<size_t>(p)].partition = p;
+    ASSERT_TRUE((*consumer)->Commit(checkpoints).ok());
+  }
+  EXPECT_EQ(Run(more + (scratch_ / "parked")).code, 1);
+  ASSERT_EQ(RunToEnd(Pleat("store consumers " + store_ + " --move test")).code, 0);
+  const Finished again = Run(more + (scratch_ / "again"));
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(ByLane(Content(scratch_ / "again")), ByLane(first));
+}
+
 TEST_F(LaneRunTest, AFileHasEachChangeOnceWhereverTheRunIsKilled) {
   Append(VisitsFrom(0, 5'000));
   KillAndGoOn(kLive, OfPlainCommand(store_, kLive, "live", "flush"),

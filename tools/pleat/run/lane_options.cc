@@ -39,6 +39,8 @@ uint64_t VersionOf(const RunOptions& options) {
   }
   add(options.keeps_invalid() ? "invalid" : "");
   add(options.keeps_late() ? "late" : "");
+  if (!options.invalid_topic.empty()) add("invalid-topic");
+  if (!options.late_topic.empty()) add("late-topic");
   const bool on_event_time = !options.collections.front().event().time.empty();
   add(on_event_time ? FormatDuration(options.idle) : "");
   TextDigest digest;

@@ -21,6 +21,8 @@ absl::StatusOr<std::unique_ptr<LiveHandler>> LiveHandler::Open(Engine& engine,
     raw->TakeChanges();
     return raw->engine_.NextDeadline().value_or(kNever);
   });
+  // Lines that have waited for their turn come in any number at once.
+  handler->live_->SetOnTaken([raw = handler.get()] { raw->TakeChanges(); });
   return handler;
 }
 
@@ -39,7 +41,7 @@ void LiveHandler::TakeChanges() {
   const absl::Status taken = live_->TakeChanges(
       collection().refreshes,
       [this](std::string_view key, std::string_view line) { changes_.emplace_back(key, line); });
-  if (!taken.ok()) std::abort();  // one line, and one step of time, make fewer than are kept
+  if (!taken.ok()) std::abort();  // so many lines, and one step of time, make fewer than are kept
 }
 
 auto LiveHandler::Teller(Lane& lane) {

@@ -18,6 +18,13 @@ bool IsOverLimit(const LineResult& result) {
          result.live_set == LiveSetOutcome::kOverLimit || result.live_set == LiveSetOutcome::kFull;
 }
 
+// Of a line that goes into a topic, whose records have at most 1 MB by default: JSON makes six bytes of some.
+std::string_view Beginning(std::string_view text) {
+  size_t size = std::min(text.size(), size_t{128} << 10);
+  while (size > 0 && size < text.size() && (text[size] & 0xc0) == 0x80) --size;
+  return text.substr(0, size);
+}
+
 }  // namespace
 
 void RunHandler::Begin(std::span<const LogRecord> records) {
@@ -81,7 +88,8 @@ void RunHandler::Tell(char mark, std::string_view reason, std::string_view colle
              ",\"partition\":" + std::to_string(lane.partition());
   const LogRecord* const record = RecordOf(line);
   if (record != nullptr) payload += ",\"offset\":" + std::to_string(record->offset);
-  payload += ",\"payload\":" + JsonText(line.text) + "}";
+  const bool cut = !(mark == kInvalidMark ? options_.invalid_topic : options_.late_topic).empty();
+  payload += ",\"payload\":" + JsonText(cut ? Beginning(line.text) : line.text) + "}";
   lane.Emit(record == nullptr ? std::string_view() : record->key, payload);
 }
 

@@ -19,8 +19,8 @@ namespace {
 
 constexpr size_t kMessagesAtOnce = 65'536;  // so that a sync is shared by many
 constexpr int kLookAgainMs = 20;
-// A run writes a message as soon as it is lent, or ends: nobody else waits for one.
-constexpr Duration kVisibilityTimeout = std::chrono::hours(1);
+// A run writes a message as soon as it is lent, and never twice: a topic may take its time to have it.
+constexpr Duration kVisibilityTimeout = kForever;
 
 }  // namespace
 
@@ -62,6 +62,7 @@ bool RunShare::Round() {
   if (!more.ok()) shared_.TellTrouble(more.status());
   const absl::StatusOr<bool> delivered = Deliver();
   if (!delivered.ok()) {
+    CommitAcks();
     shared_.End(delivered.status());
     return false;
   }
@@ -76,6 +77,16 @@ bool RunShare::Round() {
     processor_.Stop();
   }
   return is_busy;
+}
+
+// What was delivered does not come again, though the run ends here.
+void RunShare::CommitAcks() {
+  constexpr int kRounds = 10;
+  processor_.Stop();
+  for (int i = 0; i < kRounds && !processor_.stopped(); ++i) {
+    processor_.Run(clock_.Now()).status().IgnoreError();
+    poll(nullptr, 0, kLookAgainMs);
+  }
 }
 
 void RunShare::Work(const std::function<void()>& beside) {

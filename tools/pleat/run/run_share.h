@@ -33,6 +33,7 @@ class RunShare {
   bool Round();
   absl::StatusOr<bool> Deliver();
   bool IsIdle(const std::vector<LaneStatus>& lanes) const;
+  void CommitAcks();
   void Leave();
 
   const int number_;

@@ -65,8 +65,12 @@ void SharedRun::Tell(int share, const RunCounts& counts, const std::vector<LaneS
   counts_[static_cast<size_t>(share)] = counts;
   has_told_[static_cast<size_t>(share)] = true;
   for (const LaneStatus& each : lanes) {
-    if (each.phase != LanePhase::kParked || parked_.contains(each.partition)) continue;
-    parked_[each.partition] = new_parked_[each.partition] = WhyParked(each);
+    if (each.phase != LanePhase::kParked) {
+      for (auto* const parked : {&parked_, &new_parked_}) parked->erase(each.partition);
+      maybe_parked_.erase(each.partition);
+    } else if (!parked_.contains(each.partition) && !maybe_parked_.insert(each.partition).second) {
+      parked_[each.partition] = new_parked_[each.partition] = WhyParked(each);
+    }
   }
   SayParked();
   SayFirst(counts);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -80,8 +81,9 @@ class SharedRun {
   mutable std::mutex mutex_;  // all below
   Progress progress_{/*bytes_total=*/0};
   std::vector<RunCounts> counts_;
-  std::vector<bool> has_told_;             // of each share
-  std::map<int, std::string> parked_;      // partitions, and why
+  std::vector<bool> has_told_;         // of each share
+  std::set<int> maybe_parked_;         // partitions; a snapshot that cannot be read is read again
+  std::map<int, std::string> parked_;  // those that stay so, and why
   std::map<int, std::string> new_parked_;  // of these, what was not said
   absl::Status why_ended_;
   bool trouble_said_ = false;

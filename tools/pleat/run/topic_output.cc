@@ -90,21 +90,28 @@ class TopicOutput final : public MessageOutput {
     return status;
   }
   absl::Status Sync() override { return rest_->Sync(); }
-  // Brokers that cannot be reached are waited for.
+  // Brokers that cannot be reached are waited for. Those that stay are told before a refusal, so that they
+  // are acked.
   absl::StatusOr<std::vector<MessageId>> TakeKept(std::span<const Message>) override {
     std::vector<MessageId> kept;
+    absl::Status failed;
     for (Topic* const each : {&output_, &invalid_, &late_}) {
       absl::Status status = each->TakeKept(kept);
       if (absl::IsUnavailable(status)) {
         if (std::exchange(unavailable_said_, true)) continue;
         WriteLine("pleat run: " + std::string(status.message()) + "; it is tried again");
-      } else if (!status.ok()) {
-        return status;
+      } else {
+        failed.Update(status);
       }
     }
-    if (in_rest_.empty()) return kept;
-    if (absl::Status synced = rest_->Sync(); !synced.ok()) return synced;
-    for (const MessageId& each : std::exchange(in_rest_, {})) kept.push_back(each);
+    if (!in_rest_.empty()) {
+      if (absl::Status synced = rest_->Sync(); !synced.ok()) {
+        failed.Update(synced);
+      } else {
+        for (const MessageId& each : std::exchange(in_rest_, {})) kept.push_back(each);
+      }
+    }
+    if (kept.empty() && !failed.ok()) return failed;
     return kept;
   }
   size_t room() const override {
