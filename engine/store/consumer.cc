@@ -150,9 +150,13 @@ absl::Status StoreConsumer::Remove(std::string_view store, std::string_view name
   if (!found.ok()) return found.status();
   if (absl::Status lock = found->directory->Lock(); !lock.ok()) return lock;
   absl::Status removed = found->directory->Remove(kCheckpointFile);
-  if (absl::IsNotFound(removed)) return NoConsumer(store, name);
-  // The snapshots of its lanes (store_log.h) are of no use without.
+  // The snapshots of its lanes (store_log.h) are of no use without, and may be left of a call before.
   const absl::StatusOr<std::vector<std::string>> names = found->directory->List();
+  if (absl::IsNotFound(removed) && names.ok()) {
+    const auto is_lanes = [](const std::string& each) { return each.starts_with("lane-"); };
+    if (std::ranges::none_of(*names, is_lanes)) return NoConsumer(store, name);
+    removed = absl::OkStatus();
+  }
   if (removed.ok()) removed = names.status();
   for (size_t i = 0; removed.ok() && i < names->size(); ++i) {
     if ((*names)[i].starts_with("lane-")) removed = found->directory->Remove((*names)[i]);

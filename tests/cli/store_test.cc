@@ -276,6 +276,12 @@ TEST_F(StoreCommand, ListsMovesAndRemovesConsumers) {
     EXPECT_THAT(absent.err, HasSubstr(path_ + " has no consumer bils; did you mean bills?"));
   }
   EXPECT_EQ(Run("consumers " + path_).out, "bills          4  unread\n") << "none was made";
+  // A removal that was killed behind its first step.
+  const std::string bills = path_ + "/consumers/bills/";
+  std::filesystem::rename(bills + "CHECKPOINT", bills + "lane-0-1");
+  EXPECT_EQ(Run("consumers " + path_ + " --remove bills").code, 0);
+  EXPECT_FALSE(std::filesystem::exists(bills + "lane-0-1"));
+  EXPECT_EQ(Run("consumers " + path_ + " --remove bills").code, 1);
   EXPECT_EQ(Run("consumers " + path_ + " --from 3 --partition 0").code, 2);
   EXPECT_EQ(Run("show " + path_ + " --move mail").code, 2);
 }

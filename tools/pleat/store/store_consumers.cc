@@ -87,6 +87,17 @@ absl::Status RequireConsumer(const std::string& directory, const std::string& na
   return absl::NotFoundError(std::string(found.message()) + "; did you mean " + nearest + "?");
 }
 
+// Whether the consumer has snapshots of the partition's lane, or what else a lane keeps.
+bool HasLane(const std::string& directory, const std::string& name, int partition) {
+  std::error_code error;
+  const std::string begin = "lane-" + std::to_string(partition) + "-";
+  for (const auto& entry : std::filesystem::directory_iterator(
+           std::filesystem::path(directory) / "consumers" / name, error)) {
+    if (entry.path().filename().string().starts_with(begin)) return true;
+  }
+  return false;
+}
+
 // Where `options.from` is in each partition, or in the one that is named. The metadata stays, but for
 // that of a lane, which would go on where it was.
 absl::Status Move(const std::string& directory, const EventStoreReader& store,
@@ -111,7 +122,9 @@ absl::Status Move(const std::string& directory, const EventStoreReader& store,
     checkpoints.push_back((*consumer)->checkpoint(p));
     checkpoints.back().position = offset;
     std::string& metadata = checkpoints.back().metadata;
-    if (metadata.starts_with(kLaneMetadata)) metadata = kLaneMetadata;
+    const bool is_lane = metadata.starts_with(kLaneMetadata) ||
+                         (metadata.empty() && HasLane(directory, options.move, p));
+    if (is_lane) metadata = kLaneMetadata;
   }
   return (*consumer)->Commit(checkpoints);
 }
