@@ -131,7 +131,8 @@ TEST(MemoryLimit, LongLinesThatCloseAtOnceTakeLittleMoreThanTheirGroups) {
   EXPECT_GT(Content(dir / "out").size(), 50'000'000u);
 }
 
-// --- What a run holds, resident, at any time: a tenth more than --max-memory, and 16 MiB
+// --- What a run holds, resident, at any time: a tenth more than --max-memory, and 16 MiB; 4 MiB more with
+// the libraries of librdkafka
 
 constexpr size_t kMiB = size_t{1} << 20;
 
@@ -145,6 +146,12 @@ struct ResidentRun {
 };
 
 // A million keys, a thousand of them a second; or, in the log `at_once`, all with one stamp.
+#ifdef PLEAT_CLI_KAFKA
+constexpr size_t kBesideLimit = 20 * kMiB;
+#else
+constexpr size_t kBesideLimit = 16 * kMiB;
+#endif
+
 class ResidentMemory : public testing::TestWithParam<ResidentRun> {
  protected:
   static void SetUpTestSuite() {
@@ -197,7 +204,7 @@ TEST_P(ResidentMemory, StaysWithinTheLimit) {
   }
   for (const size_t limit : {size_t{32'000'000}, size_t{100'000'000}}) {
     const size_t held = MostHeldBy(words + " --max-memory " + std::to_string(limit), log);
-    EXPECT_LE(held, limit + limit / 10 + 16 * kMiB) << GetParam() << ", limit " << limit;
+    EXPECT_LE(held, limit + limit / 10 + kBesideLimit) << GetParam() << ", limit " << limit;
   }
 }
 
