@@ -267,9 +267,11 @@ TEST(CsvRecords, AQuoteThatIsNotClosedWithinAMegabyteTakesItsLineAlone) {
 }
 
 TEST(CsvRecords, AtTheEndLikewise) {
-  EXPECT_THAT(Csv("a,b\n1,\"x\n2,\"y\n3,z\n"),
-              ElementsAre("2: ! text behind the closing quote of a field | 1,\"x\n2,\"y",
-                          R"(4: {"a":3,"b":"z"})"));
+  EXPECT_THAT(
+      Csv("a,b\n1,\"x\n2,\"y\n3,z\n"),
+      ElementsAre("2: ! a quote that is not closed; it would have taken 1 line more | 1,\"x",
+                  "3: ! a quote that is not closed; it would have taken 1 line more | 2,\"y",
+                  R"(4: {"a":3,"b":"z"})"));
   EXPECT_THAT(Csv("a,b\n1,\"x"), ElementsAre("2: ! a quote that is not closed | 1,\"x"));
   EXPECT_THAT(Csv("a,b\n1,\"x\n"), ElementsAre("2: ! a quote that is not closed | 1,\"x"));
 }
@@ -320,6 +322,13 @@ TEST(CsvRecords, TheReasonDoesNotDependOnHowTheInputIsCut) {
   for (const size_t cut : {at, at + 5, at + 1100}) {
     EXPECT_EQ(Convert(InputFormat::kCsv, text, cut), whole);
   }
+}
+
+TEST(CsvRecords, AQuoteThatMeetsTheNextQuotedFieldTakesItsLineAlone) {
+  EXPECT_THAT(
+      Csv("a,b\n1,\"oops\n2,ok\n3,\"x, y\"\n4,ok\n"),
+      ElementsAre("2: ! a quote that is not closed; it would have taken 2 lines more | 1,\"oops",
+                  R"(3: {"a":2,"b":"ok"})", R"(4: {"a":3,"b":"x, y"})", R"(5: {"a":4,"b":"ok"})"));
 }
 
 // --- Columns

@@ -15,7 +15,7 @@ bool AtEndOfLine(std::string_view text) {
 void TakeField(std::string_view& rest, char separator, PlainRecord& record) {
   std::string field;
   if (!rest.empty() && rest[0] == '"') {
-    int newlines = 0;
+    int newlines = 0;  // in the field
     for (rest.remove_prefix(1);; rest.remove_prefix(1)) {
       if (rest.empty() || newlines == 1000) {
         record.unclosed = true;
@@ -32,6 +32,8 @@ void TakeField(std::string_view& rest, char separator, PlainRecord& record) {
       record.fields.push_back(field);
       return;
     }
+    record.unclosed = newlines > 0;
+    if (record.unclosed) return;
     record.broken = true;
   }
   while (!rest.empty() && rest[0] != separator && !AtEndOfLine(rest)) {

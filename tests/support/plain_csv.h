@@ -19,8 +19,8 @@ struct PlainRecord {
 };
 
 // The records of `text` by RFC 4180, empty lines and byte order marks before a record left out; the
-// first is the header, if there is one. Of a quote that is not closed within 1,000 lines, or at all, only the
-// line where it begins is a record.
+// first is the header, if there is one. Of a quote that is not closed within 1,000 lines, or at all, or on another
+// line with text behind it, only the line where it begins is a record.
 std::vector<PlainRecord> ParsePlainCsv(std::string_view text, char separator);
 
 // The same of lines with tabs between their fields, and with escapes.

@@ -64,7 +64,7 @@ struct EngineCommand {
     }
     if (absl::Status set = SetGiven(table, *given); !set.ok()) return set;
     if (absl::Status set = SetRange(options); !set.ok()) return set;
-    if (absl::Status table = CheckTable(options); !table.ok()) return table;
+    if (absl::Status wrong = CheckTable(options); !wrong.ok()) return wrong;
     options.inputs = std::move(given->inputs);
     Complete(options);
     const auto spec = SpecOf(options);

@@ -67,11 +67,11 @@ FlagValue Format(InputFormat& format) {
 }
 
 // A character that is neither a quote nor the end of a line; a tab also as `\t`.
-FlagValue Character(char& character) {
-  const auto set = [&character](std::string_view name, std::string_view text) {
+FlagValue Character(char& character, std::string_view such_as) {
+  const auto set = [&character, such_as](std::string_view name, std::string_view text) {
     const std::string_view read = text == "\\t" ? "\t" : text;
     if (read.size() != 1 || std::string_view("\"\r\n").find(read[0]) != read.npos)
-      return WrongFlag(name, "must be one character, such as ';' or \\t");
+      return WrongFlag(name, "must be one character, such as " + std::string(such_as));
     character = read[0];
     return absl::OkStatus();
   };
@@ -127,13 +127,13 @@ std::vector<Flag> CommonFlags(JobOptions& o) {
        Format(o.input)},
       {"separator", "CHARACTER",
        "what is between the fields of CSV (default a comma), such as ';' or \\t",
-       Character(o.table.separator)},
+       Character(o.table.separator, "';' or \\t")},
       {"tsv-escapes", "on|off",
        "whether \\t, \\n, \\r and \\\\ in TSV are a tab, a newline, a return and a backslash,\n"
        "and a field that is \\N is null (default yes); off for paths of Windows",
        OnOrOff(o.table.tsv_escapes)},
       {"comment", "CHARACTER", "skip lines of CSV and TSV that begin with this, such as '#'",
-       Character(o.table.comment)},
+       Character(o.table.comment, "'#'")},
       {"header", "NAME[,...]", "the names of the columns of CSV and TSV, if no line has them",
        Names(o.table.header)},
       {"time", "PATH", "", OptionOf(o.event), 't'},

@@ -226,7 +226,7 @@ absl::StatusOr<AnalyzeOptions> ParseAnalyzeOptions(int argc, const char* const* 
   if (options.help) return options;
   if (absl::Status set = SetGiven(flags, *given); !set.ok()) return set;
   if (absl::Status set = SetRange(options); !set.ok()) return set;
-  if (absl::Status table = CheckTable(options); !table.ok()) return table;
+  if (absl::Status wrong = CheckTable(options); !wrong.ok()) return wrong;
   options.inputs = std::move(given->inputs);
   Complete(options);
   if (options.keys.empty()) return WrongFlag("key", "is required");

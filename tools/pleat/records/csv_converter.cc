@@ -46,7 +46,10 @@ absl::StatusOr<size_t> CsvConverter::TakeFrom(std::string_view text, RecordLines
 
 // The line in which the quote begins is no record, and what follows is read anew.
 absl::Status CsvConverter::GiveUpQuote(RecordLines& lines) {
-  if (columns_.names().empty()) return TakeHeader();
+  if (columns_.names().empty()) {
+    state_ = State::kQuoted;
+    return TakeHeader();
+  }
   const size_t end = record_.find('\n', field_.begin);
   // A line follows that has no room.
   const uint64_t more = quoted_newlines_ - (record_.ends_with('\n') && !too_long_ ? 1 : 0);
@@ -178,8 +181,10 @@ size_t CsvConverter::StepBehindQuote(char c) {
     ended_ = c == '\n';
     if (ended_) return 1;
   } else {
-    broken_ = true;
-    state_ = State::kPlain;
+    // A quote that ends on another line, and not in front of a separator, was none that begins a field.
+    unclosed_ = quoted_newlines_ > 0;
+    broken_ = !unclosed_;
+    if (broken_) state_ = State::kPlain;
     return 0;
   }
   Keep({&c, 1});
@@ -282,6 +287,7 @@ absl::Status CsvConverter::TakeHeader() {
       is_broken ? "the header: " + Mistake() : HeaderMistake(record_, field_count_, in_quotes);
   if (!mistake.empty()) return HeaderError(name_, line_, mistake);
   std::vector<std::string> names;
+  names.reserve(fields_.size());
   for (const Field& field : fields_) names.emplace_back(TextOf(field));
   columns_.Name(std::move(names));
   return absl::OkStatus();

@@ -5,8 +5,8 @@
 // empty ones are skipped, and so is a later record that repeats the header, however it is quoted, and a
 // byte order mark before a record, as when files are joined.
 //
-// A quote that is not closed within 1 MiB or 1,000 lines, or by the end, is taken for a mistake: its line
-// is an invalid record, and reading goes on behind that line.
+// A quote that is not closed within 1 MiB or 1,000 lines, by the end, or closed on another line with text
+// behind it, is taken for a mistake: its line is an invalid record, and reading goes on behind that line.
 #pragma once
 
 #include <cstdint>

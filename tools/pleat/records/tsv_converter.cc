@@ -34,8 +34,10 @@ absl::Status TsvConverter::TakeLine(std::string_view record, uint64_t line, Reco
   }
   const std::vector<std::string>& names = columns_.names();
   if (names.empty()) return TakeHeader(record, line);
-  const std::string mistake = columns_.Mistake(fields_.size());
+  std::string mistake = columns_.Mistake(fields_.size());
   if (!mistake.empty()) {
+    if (std::ranges::any_of(fields_, [](auto each) { return each.starts_with('"'); }))
+      mistake += "; if quotes are meant, --input csv --separator '\\t'";
     lines.Refuse(line, mistake, record);
   } else if (!std::ranges::equal(fields_, names, {}, [&](auto each) { return TextOf(each); })) {
     std::string& out = lines.text();
@@ -60,6 +62,7 @@ absl::Status TsvConverter::TakeHeader(std::string_view record, uint64_t line) {
     mistake = "the names are in quotes, which TSV does not have: --input csv --separator '\\t'";
   if (!mistake.empty()) return HeaderError(name_, line, mistake);
   std::vector<std::string> names;
+  names.reserve(fields_.size());
   for (const std::string_view field : fields_) names.emplace_back(TextOf(field));
   columns_.Name(std::move(names));
   return absl::OkStatus();

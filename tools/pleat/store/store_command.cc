@@ -429,7 +429,7 @@ absl::Status CompleteAppend(const GivenFlags& given, StoreOptions& options) {
       if (given.Has(name)) return WrongFlag(name, "needs --time");
     }
   }
-  if (absl::Status table = CheckTable(job); !table.ok()) return table;
+  if (absl::Status wrong = CheckTable(job); !wrong.ok()) return wrong;
   job.inputs.assign(given.inputs.begin() + 2, given.inputs.end());
   Complete(job);
   return absl::OkStatus();
