@@ -11,6 +11,8 @@
 namespace pleat::inline v0_1 {
 namespace {
 
+// Whoever stops waits for commits.
+constexpr Duration kStopsWithin = std::chrono::milliseconds(100);
 constexpr int kSeldom = 10;  // times commit_every, when there is nothing to be decided
 
 std::unique_ptr<Engine> OpenEngine(EngineOptions options) {
@@ -392,12 +394,14 @@ absl::Status LaneCore::KeepBook(Books& of, LaneSnapshots& snapshots) {
   return absl::OkStatus();
 }
 
-std::optional<LogCommit> LaneCore::Decide(EngineTime now, bool stopping, LaneSnapshots& snapshots) {
+std::optional<LogCommit> LaneCore::Decide(EngineTime now, bool stopping, Duration interval_min,
+                                          LaneSnapshots& snapshots) {
   if (phase_ != LanePhase::kLive || under_way_) return std::nullopt;
   const bool has_undecided = std::ranges::any_of(
       streams_, [](const Stream& each) { return each.messages.has_undecided(); });
   const bool is_urgent = has_undecided || stopping || options_.commit_every > kForever / kSeldom;
-  const Duration every = options_.commit_every * (is_urgent ? 1 : kSeldom);
+  Duration every = options_.commit_every * (is_urgent ? 1 : kSeldom);
+  if (stopping) every = std::min(every, std::max(kStopsWithin, interval_min));
   decided_at_ = std::min(decided_at_, now);  // a clock may be set back
   if (now < SaturatingAdd(decided_at_, every)) return std::nullopt;
   if (!has_begun() && held_.is_changed()) {

@@ -77,9 +77,10 @@ class LaneCore {
 
   // --- Commits and snapshots
 
-  // What is to be committed, if something is due. The books of held keys and of buried messages are
-  // kept before.
-  std::optional<LogCommit> Decide(EngineTime now, bool stopping, LaneSnapshots& snapshots);
+  // What is to be committed, if something is due; one that stops does not wait for commit_every. The
+  // books of held keys and of buried messages are kept before.
+  std::optional<LogCommit> Decide(EngineTime now, bool stopping, Duration interval_min,
+                                  LaneSnapshots& snapshots);
   // The answer: not kFenced. Removes snapshots and books that are not needed any more.
   void Committed(CommitOutcome outcome, LaneSnapshots& snapshots);
   bool HasCommittedAll() const;

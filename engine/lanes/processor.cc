@@ -65,7 +65,8 @@ class Processor::Core final : private LogListener {
       }
       if (closes_all_) lane.CloseAll();
       lane.KeepSnapshot(log_.snapshots(), stopping_);
-      const std::optional<LogCommit> commit = lane.Decide(now, stopping_, log_.snapshots());
+      const std::optional<LogCommit> commit =
+          lane.Decide(now, stopping_, log_.commit_interval_min(), log_.snapshots());
       if (commit) log_.Commit(*commit);
     }
     return more;

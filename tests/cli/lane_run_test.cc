@@ -383,6 +383,39 @@ TEST_F(LaneRunTest, AConsumerThatIsMovedToTheBeginningBeginsANewLife) {
   EXPECT_EQ(ByLane(Content(scratch_ / "again")), ByLane(first));
 }
 
+TEST_F(LaneRunTest, GroupsInPiecesAreSaid) {
+  std::string text;
+  for (int n = 0; n < 100; ++n)
+    text += "{\"user\":\"u" + std::to_string(n) + "\",\"page\":\"p\",\"t\":1700000000}\n";
+  Append(text);
+  const auto run = [&](const std::string& key) {
+    return RunToEnd(Pleat("run --store " + store_ + " --consumer " + key +
+                          " --threads 3 --at-end flush --idle inf fold --quiet 60s --time t "
+                          "--time-unit s --key " +
+                          key));
+  };
+  EXPECT_THAT(run("user").err, Not(HasSubstr("in pieces")));
+  EXPECT_THAT(run("page").err,
+              HasSubstr("pleat run: fold: the key \"p\" comes out of partitions "));
+}
+
+// The commits of a stop come at once.
+TEST_F(LaneRunTest, AStopDoesNotWaitForCommits) {
+  Append(LinesFrom(0, 3'000));
+  const Finished run = Run("--commit-every 24h --output " + out_);
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(ByLane(Content(out_)), OfPlainCommand(store_, kFold, "fold"));
+}
+
+TEST_F(LaneRunTest, AFileThatIsNewToAConsumerThatGoesOnIsSaid) {
+  Append(LinesFrom(0, 1'000));
+  EXPECT_THAT(Run("--output " + out_).err, Not(HasSubstr("is new")));
+  EXPECT_THAT(Run("--output " + out_).err, Not(HasSubstr("is new")));
+  EXPECT_THAT(
+      Run("--output " + (scratch_ / "other")).err,
+      HasSubstr("other is new: the lines that this consumer has given before are not in it"));
+}
+
 TEST_F(LaneRunTest, AFileHasEachChangeOnceWhereverTheRunIsKilled) {
   Append(VisitsFrom(0, 5'000));
   KillAndGoOn(kLive, OfPlainCommand(store_, kLive, "live", "flush"),

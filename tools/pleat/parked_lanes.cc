@@ -48,7 +48,7 @@ std::vector<ParkedLane> ReadParked(const std::string& store, const std::string& 
   std::ifstream in(PathOfParked(store, consumer));
   for (ParkedLane lane; in >> lane.partition >> lane.next && in.get() == ' ';) {
     if (!std::getline(in, lane.why)) break;
-    lanes.push_back(std::move(lane));
+    lanes.push_back(lane);
   }
   return lanes;
 }

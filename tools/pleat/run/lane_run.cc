@@ -3,7 +3,9 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,6 +16,7 @@
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <pleat/event_store_reader.h>
 #include <pleat/processor.h>
 #include <pleat/store_log.h>
 
@@ -35,6 +38,20 @@
 
 namespace pleat::cli {
 namespace {
+
+// Whether a consumer goes on that has given lines, and their file is not there.
+bool MissesLines(const RunOptions& options) {
+  const bool is_file =
+      options.output_file != "-" && options.output_store.empty() && options.output_topic.empty();
+  if (!is_file || options.store.empty()) return false;
+  std::error_code error;
+  const auto size = std::filesystem::file_size(options.output_file, error);
+  if (!error && size > 0) return false;
+  const auto before = StoreConsumer::Look(options.store, options.consumer);
+  return before.ok() && std::ranges::any_of(*before, [](const StoreCheckpoint& each) {
+           return each.position.offset > 0;
+         });
+}
 
 class LaneRun {
  public:
@@ -62,6 +79,7 @@ absl::Status LaneRun::Open() {
   absl::StatusOr<std::vector<RunLog>> logs = OpenRunLogs(options_);
   if (!logs.ok()) return logs.status();
   if (!options_.store.empty()) KeepParked(options_.store, options_.consumer, {}).IgnoreError();
+  const bool misses_lines = MissesLines(options_);
   absl::StatusOr<std::unique_ptr<MessageOutput>> output = OpenOutput(options_);
   if (!output.ok()) return output.status();
   if (options_.writes_topics()) output = OpenTopicOutput(options_, *std::move(output));
@@ -69,8 +87,13 @@ absl::Status LaneRun::Open() {
   const int partitions = options_.store.empty() ? 0 : logs->front().partitions;
   shared_ = std::make_unique<SharedRun>(options_, *std::move(output),
                                         static_cast<int>(logs->size()), partitions);
+  if (misses_lines) {
+    SayOfRun(Printable(options_.output_file) +
+             " is new: the lines that this consumer has given before are not in it");
+  }
   const std::string advice = AdviceOnKey(options_, partitions);
   if (!advice.empty()) SayOfRun(advice);
+  shares_.reserve(logs->size());
   for (RunLog& log : *logs) {
     shares_.push_back(std::make_unique<RunShare>(static_cast<int>(shares_.size()), options_,
                                                  std::move(log), *shared_, clock_));

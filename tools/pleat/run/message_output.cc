@@ -98,9 +98,9 @@ class LineFile {
   // A line of what --check says. Errors: the file cannot be written.
   absl::StatusOr<std::string> Text() const {
     if (named_.path.empty()) return std::string();
+    if (named_.path == "-") return std::string("output      standard output\n");
     std::string out = named_.role.substr(2);
     out.resize(12, ' ');
-    if (named_.path == "-") return out + "standard output\n";
     struct stat info{};
     const bool is_there = stat(named_.path.c_str(), &info) == 0;
     const std::string& written = is_there ? named_.path : DirectoryOf(named_.path);
@@ -318,7 +318,7 @@ absl::StatusOr<std::string> OutputsText(const RunOptions& options) {
   }
   if (options.output_store.empty()) return text;
   std::string out = "output      the store " + Printable(options.output_store);
-  const absl::Status opened = EventStoreReader::Open(options.output_store).status();
+  absl::Status opened = EventStoreReader::Open(options.output_store).status();
   if (absl::IsNotFound(opened)) return out + ", which is made\n" + *text;
   if (!opened.ok()) return opened;
   if (const std::optional<int> process = LockOwner(options.output_store)) {

@@ -70,7 +70,9 @@ std::string WhyParked(const LaneStatus& lane) {
   }
   if (why.starts_with("the last owner had version ")) {
     return "the run before had other options, and was killed: start it once more with its options, "
-           "and end it by a signal, or by --at-end keep; then these options take over";
+           "and end it by a signal, or by --at-end keep. Options that groups depend on stay as "
+           "they "
+           "were even then; another --consumer begins anew with these";
   }
   std::string other = OtherOption(why);
   return other.empty() ? std::string(why) : other;

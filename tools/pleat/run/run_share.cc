@@ -41,24 +41,30 @@ absl::StatusOr<bool> RunShare::Deliver() {
   if (log_.look_at_keys) {
     if (const std::string note = log_.look_at_keys(messages); !note.empty()) SayOfRun(note);
   }
+  shared_.LookAtKeys(messages);
   const absl::StatusOr<std::vector<MessageId>> kept = shared_.Write(number_, messages, now);
   if (!kept.ok()) return kept.status();
   for (const MessageId& each : *kept) processor_.Ack(each);
   return !messages.empty() || !kept->empty();
 }
 
-// Whether all that the log has was handled, and all messages are written.
+// Whether no lane has to read what it had read. Messages that wait are decided and written when the run
+// stops.
 bool RunShare::IsIdle(const std::vector<LaneStatus>& lanes) const {
-  return std::ranges::all_of(lanes, [](const LaneStatus& each) {
-    return each.phase == LanePhase::kParked ||
-           (each.phase == LanePhase::kLive && each.waiting == 0);
-  });
+  return std::ranges::none_of(
+      lanes, [](const LaneStatus& each) { return each.phase == LanePhase::kReplaying; });
 }
 
 // Returns whether there may be more to do at once.
 bool RunShare::Round() {
   constexpr int kIdleRounds = 3;  // in each of which the log is asked
   const absl::StatusOr<bool> more = processor_.Run(clock_.Now());
+  // A record that is damaged stays so, and nobody waits for more of a log that was to be read to its end.
+  if (absl::IsDataLoss(more.status()) && options_.at_end != RunEnd::kFollow) {
+    CommitAcks();
+    shared_.End(more.status());
+    return false;
+  }
   if (!more.ok()) shared_.TellTrouble(more.status());
   const absl::StatusOr<bool> delivered = Deliver();
   if (!delivered.ok()) {

@@ -30,6 +30,8 @@ SharedRun::SharedRun(const RunOptions& options, std::unique_ptr<MessageOutput> o
       has_told_(static_cast<size_t>(shares)) {
   const bool is_streamed =
       options.output_file == "-" && options.output_store.empty() && options.output_topic.empty();
+  constexpr size_t kKeysLookedAt = 65'536;
+  if (partitions > 1) keys_left_ = kKeysLookedAt;
   if (!options.quiet_summary) progress_.ShowBeside(is_streamed ? STDOUT_FILENO : -1);
 }
 
@@ -37,6 +39,25 @@ SharedRun::SharedRun(const RunOptions& options, std::unique_ptr<MessageOutput> o
 void SharedRun::Say(std::string_view text) {
   progress_.Clear();
   SayOfRun(text);
+}
+
+// The first ones, as that shows soon. One group of each partition is what --key '' asks for.
+void SharedRun::LookAtKeys(std::span<const Message> messages) {
+  const RunGuard guard(mutex_);
+  for (const Message& each : messages) {
+    if (keys_left_ == 0) return;
+    if (each.key.empty() || each.stream == kEmittedStream) continue;
+    --keys_left_;
+    const auto [known, is_new] =
+        partition_of_.try_emplace({each.id.stream, each.key}, each.id.partition);
+    if (is_new || known->second == each.id.partition) continue;
+    Say(each.stream + ": the key " + Printable(each.key) + " comes out of partitions " +
+        std::to_string(known->second) + " and " + std::to_string(each.id.partition) +
+        ", so its groups are in pieces: fold by the key of the records, or append them with " +
+        "--key of the PATH that you fold by");
+    keys_left_ = 0;
+    partition_of_.clear();
+  }
 }
 
 size_t SharedRun::room() const {

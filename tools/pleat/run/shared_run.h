@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <absl/status/status.h>
@@ -41,6 +42,9 @@ class SharedRun {
                                                EngineTime now);
   // How many messages may be written now.
   size_t room() const;
+
+  // Says once that a key comes out of two partitions of a store: its groups are in pieces.
+  void LookAtKeys(std::span<const Message> messages);
 
   // Behind each round of a share: what it has counted so far, and how its lanes stand.
   void Tell(int share, const RunCounts& counts, const std::vector<LaneStatus>& lanes);
@@ -80,6 +84,8 @@ class SharedRun {
 
   mutable std::mutex mutex_;  // all below
   Progress progress_{/*bytes_total=*/0};
+  std::map<std::pair<uint32_t, std::string>, int> partition_of_;  // by stream and key
+  size_t keys_left_ = 0;                                          // to be looked at
   std::vector<RunCounts> counts_;
   std::vector<bool> has_told_;         // of each share
   std::set<int> maybe_parked_;         // partitions; a snapshot that cannot be read is read again
