@@ -128,12 +128,14 @@ class PLEAT_EXPORT KafkaProducer {
 
   // Copies a record, to be sent. `id` becomes the header id_header, if that is not empty. Returns
   // the number by which the record is known: one more for each. Errors: kResourceExhausted: too
-  // many wait to be delivered; kInvalidArgument: it is larger than message.max.bytes.
+  // many wait to be delivered; kInvalidArgument: it is larger than message.max.bytes;
+  // kFailedPrecondition: librdkafka has given up, as TakeDelivered() says.
   absl::StatusOr<uint64_t> Send(std::string_view key, std::string_view id,
                                 std::string_view payload);
   // The numbers of records that the topic has, all its replicas in sync, since the last call.
-  // Errors: kUnavailable, once: no broker can be reached, and it is tried again for ever; others: a
-  // record was refused for good, and nothing more is to be sent.
+  // Errors, when all these were told: kUnavailable, once: no broker can be reached, or none lets
+  // this client in, and it is tried again for ever; others: a record was refused for good, and
+  // nothing more is to be sent.
   absl::StatusOr<std::vector<uint64_t>> TakeDelivered();
 
  private:
