@@ -120,6 +120,7 @@ void LaneRun::KeepParkedLanes() {
   const absl::StatusOr<StoreLog::Lanes> looked = StoreLog::Look(options_.store, options_.consumer);
   if (!looked.ok()) return;
   std::vector<ParkedLane> kept;
+  kept.reserve(parked.size());
   for (const auto& [partition, why] : parked) {
     kept.push_back({partition, looked->lanes[static_cast<size_t>(partition)].next, why});
   }
