@@ -1,7 +1,8 @@
 // ProcessorDriverCore stands behind a ProcessorDriver: its calls are rounds of a processor. Behind each
 // round it serves those who wait.
 //
-// Acks are gathered and handed over before a round, as the processor has a lock that a round holds.
+// Acks are gathered and handed over before a round and behind it, as the processor has a lock that a round
+// holds.
 #pragma once
 
 #include <cstddef>
