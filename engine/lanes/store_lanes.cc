@@ -273,7 +273,7 @@ class LaneDecision {
 
   KeptLane& lane() { return lane_; }
 
-  // Whether the commit says what it has to, as far as it has room; else nothing is committed.
+  // Whether the commit has room for all that the next owner needs; else nothing is committed.
   using Check = absl::FunctionRef<absl::Status(const LaneCheckpoint& committed)>;
   absl::Status Keep(HeldKeys& book) { return Keep(book, lane_.checkpoint->held, Unchecked); }
   absl::Status Keep(BuriedMessages& book, Check check = Unchecked) {

@@ -1,6 +1,6 @@
 // Examples that are a service with threads, killed at system calls and started again by the same command.
-// Each run compares what it has with what it has said before, and fails if something is missing or there
-// twice.
+// Each run compares its store with the answers and mails of the runs before, and fails if an order is missing
+// or there twice.
 //
 //   PLEAT_SEED=17   this chain of kills alone
 #include <cstdint>

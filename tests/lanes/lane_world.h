@@ -241,7 +241,7 @@ class Member {
   Processor processor_;
 };
 
-// A record that a test has appended, and what it is read as.
+// A record that a test has appended, and the record that a lane reads.
 struct AppendedRecord {
   uint64_t offset = 0;
   EngineTime logged{}, stamp{};
