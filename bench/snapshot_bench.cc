@@ -6,6 +6,8 @@
 //                                    a file and syncs it, which takes the same machine but no lock; then of this one
 //   snapshot/10M/recovery            two threads restore the snapshot; before that, two threads open the same groups by
 //                                    FoldBatch
+//   snapshot/1M/stalled/bounded      the sink takes nothing while one thread folds once into each of a million groups, in
+//   snapshot/1M/stalled/unbounded    batches of 256: with the usual bound of the copies, and with none
 //   snapshot/state_directory_open    folding with a directory open, and no snapshot being taken, beside an engine
 //                                    without one: eight rounds each, by turns; the better half of them
 //
@@ -16,7 +18,9 @@
 // p99.9 and the longest, by the wall clock and by the thread's own, which stands still while the machine does something
 // else; the same from the instant at which it should have begun; the process's memory at its peak (VmHWM) less that
 // before, in bytes and in shares of one partition; bytes of the snapshot for each group; and how long the snapshot
-// took, beside writing and syncing as many bytes.
+// took, beside writing and syncing as many bytes. Of stalled/*: what the groups hold, what was copied at most, and by
+// how much the process's memory has grown when all groups are folded into, and is then at its peak; p99.9 and the
+// longest call.
 #include "bench/snapshot_bench.h"
 
 #include <fcntl.h>
@@ -291,6 +295,69 @@ void Recovery(benchmark::State& state) {
   }
 }
 
+// Takes nothing until it is let go.
+class StalledSink final : public ByteSink {
+ public:
+  absl::Status Append(std::string_view) override {
+    stalls_ = true;
+    stalls_.notify_all();
+    let_go_.wait(false);
+    return absl::OkStatus();
+  }
+  void WaitUntilItStalls() { stalls_.wait(false); }
+  void LetGo() {
+    let_go_ = true;
+    let_go_.notify_all();
+  }
+
+ private:
+  std::atomic<bool> stalls_ = false;
+  std::atomic<bool> let_go_ = false;
+};
+
+void Stalled(benchmark::State& state, uint64_t max_copy_bytes) {
+  const Keys keys = Keys::Make(std::min<size_t>(SnapshotGroups(), 1'000'000), kSnapshotKeyBytes);
+  for (auto _ : state) {
+    Groups groups(keys);
+    const size_t empty = MeasureMemory().bytes;
+    groups.OpenOnTwoThreads();
+    const size_t held = MeasureMemory().bytes;
+    ForgetPeak();
+    StalledSink sink;
+    std::thread taker([&] {
+      TakeSnapshot(*groups.engine, sink, {.max_copy_bytes = max_copy_bytes}).IgnoreError();
+    });
+    sink.WaitUntilItStalls();
+    BasicHistogram<3> call_ns;
+    const Stopwatch watch;
+    std::array<TickEvent, kBatchEvents> batch;
+    for (size_t i = 0; i < keys.size();) {
+      size_t size = 0;
+      for (; size < kBatchEvents && i < keys.size(); ++i) batch[size++] = {keys[i], kStart, {}};
+      const uint64_t begun = watch.nanoseconds();
+      groups.folder.FoldBatch({batch.data(), size});
+      call_ns.Add(watch.nanoseconds() - begun);
+    }
+    const double seconds = watch.seconds();
+    const size_t peak = PeakBytes();
+    const size_t after = MeasureMemory().bytes;
+    sink.LetGo();
+    taker.join();
+    const auto more = [&](size_t bytes) {
+      return bytes > held ? static_cast<double>(bytes - held) : 0;
+    };
+    Report(state, {.seconds = seconds}, keys.size());
+    state.counters["held_bytes"] = static_cast<double>(held - empty);
+    state.counters["most_copy_bytes"] =
+        static_cast<double>(SnapshotCopiesOf(*groups.engine).most_bytes);
+    state.counters["extra_bytes"] = more(peak);
+    state.counters["extra_bytes_after"] = more(after);
+    state.counters["call_p999_ns"] = static_cast<double>(call_ns.ValueAt(0.999));
+    state.counters["call_max_ns"] = static_cast<double>(call_ns.max());
+    if (groups.folder.ledger().folded != keys.size()) return Fail(state, "an event was lost");
+  }
+}
+
 void StateDirectoryOpen(benchmark::State& state) {
   constexpr size_t kRounds = 8;
   const size_t groups_count = std::min<size_t>(SnapshotGroups(), 1'000'000);
@@ -332,6 +399,12 @@ BENCHMARK_CAPTURE(WhileFolding, compressed, true)
     ->Name("snapshot/10M/folding/compressed")
     ->Apply(Once);
 BENCHMARK(Recovery)->Name("snapshot/10M/recovery")->Apply(Once);
+BENCHMARK_CAPTURE(Stalled, bounded, SnapshotOptions::kMaxCopyBytes)
+    ->Name("snapshot/1M/stalled/bounded")
+    ->Apply(Once);
+BENCHMARK_CAPTURE(Stalled, unbounded, UINT64_MAX)
+    ->Name("snapshot/1M/stalled/unbounded")
+    ->Apply(Once);
 BENCHMARK(StateDirectoryOpen)->Name("snapshot/state_directory_open")->Apply(Once);
 
 }  // namespace

@@ -52,7 +52,7 @@ pleat collects the events of a log or of a live stream by key, and prints one
 line for each group once its key has gone quiet. It also says who is live and
 until when, counts by key and by window of time, and says what every quiet
 period would have done with a log. Input is newline-delimited JSON, CSV, TSV,
-logfmt, JSON documents or access logs of web servers, plain, gzip or zstd.")
+logfmt, JSON documents, server-sent events or access logs, plain, gzip or zstd.")
 
 # The dependencies are what the headers, the CMake package and the pkg-config files name.
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libpleat-dev)

@@ -1,4 +1,4 @@
-// Inputs of other formats than lines of JSON. The first byte chooses the format: c, t, l, a or j, the
+// Inputs of other formats than lines of JSON. The first byte chooses the format: c, t, l, a, z, w, s or j, the
 // second one how the rest is cut into reads. Claims:
 //   - The lines of JSON, and the lines of the input that they name, do not depend on the cuts.
 //   - Each line is one object of valid JSON, if it is UTF-8 and no member of logfmt comes twice; or it
@@ -97,11 +97,16 @@ void ExpectLines(InputFormat format, std::string_view text, const Converted& con
   for (const uint64_t from : converted.from) FUZZ_EXPECT(from >= 1 && from <= 1 + newlines, text);
   const bool names_array = converted.text.ends_with("array that does not end\0\n"sv);
   const auto last = converted.from.end() - (names_array ? 1 : 0);
-  FUZZ_EXPECT(std::is_sorted(converted.from.begin(), last), text);
+  // A line of a server-sent event that is refused comes before the event, which its first line numbers.
+  FUZZ_EXPECT(format == InputFormat::kSse || std::is_sorted(converted.from.begin(), last), text);
   for (const std::string_view line : LinesOf(converted.text)) {
     const std::optional<RefusedRecord> refused = ReadRefused(line);
     if (refused) {
       FUZZ_EXPECT(!refused->reason.empty() && refused->reason.size() < 100, text);
+      continue;
+    }
+    if (format == InputFormat::kSse) {  // the data of an event, whatever it is
+      FUZZ_EXPECT(line.find_first_not_of(" \t") == line.find('{'), text);
       continue;
     }
     FUZZ_EXPECT(line.starts_with('{') && line.ends_with('}'), text);
@@ -172,11 +177,10 @@ void ExpectPlainValues(std::string_view text, const Converted& converted) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace pleat_fuzz;
-  constexpr std::pair<char, InputFormat> kFormats[] = {{'c', InputFormat::kCsv},
-                                                       {'t', InputFormat::kTsv},
-                                                       {'l', InputFormat::kLogfmt},
-                                                       {'a', InputFormat::kAccess},
-                                                       {'j', InputFormat::kJson}};
+  constexpr std::pair<char, InputFormat> kFormats[] = {
+      {'c', InputFormat::kCsv},    {'t', InputFormat::kTsv},  {'l', InputFormat::kLogfmt},
+      {'a', InputFormat::kAccess}, {'z', InputFormat::kZeek}, {'w', InputFormat::kW3c},
+      {'s', InputFormat::kSse},    {'j', InputFormat::kJson}};
   if (size < 2) return 0;
   const auto* const chosen =
       std::ranges::find(kFormats, static_cast<char>(data[0]), &std::pair<char, InputFormat>::first);

@@ -66,6 +66,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   const auto begin = static_cast<size_t>(payload.data() - reinterpret_cast<const char*>(data));
   const size_t behind = size - begin - payload.size();
   std::vector<uint8_t> changed(std::min(payload.size() + 64, max - begin - behind));
+  if (changed.empty()) return LLVMFuzzerMutate(data, size, max);
   std::memcpy(changed.data(), payload.data(), payload.size());
   const size_t now = LLVMFuzzerMutate(changed.data(), payload.size(), changed.size());
   std::memmove(data + begin + now, data + begin + payload.size(), behind);

@@ -101,7 +101,7 @@ namespace pleat_fuzz {
 inline void ExpectRefusal(const absl::Status& status, std::string_view about) {
   const std::string message = MessageOf(status);
   FUZZ_EXPECT(absl::IsInvalidArgument(status) && !message.empty(), about);
-  FUZZ_EXPECT(message.find('\n') == std::string::npos && message.size() < 1000, about);
+  FUZZ_EXPECT(message.find('\n') == std::string::npos && message.size() < 2000, about);
 }
 
 }  // namespace pleat_fuzz

@@ -6,6 +6,7 @@
 #include <pleat/detail/asio_drain.h>
 
 #include "engine/asio/drain_core.h"
+#include "engine/asio/letter_core.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -28,5 +29,9 @@ AnyDrain::AnyDrain(std::shared_ptr<DrainCore> core) : WaiterHandle(core), core_(
 Took AnyDrain::Look(EngineTime now, std::vector<Drained>& out) noexcept {
   return core_->Look(now, out);
 }
+
+AnyLetterWait::AnyLetterWait(Driver& driver, const AnyCollection& collection)
+    : WaiterHandle(
+          std::make_shared<LetterCore>(driver.get_executor(), CoreOf(driver), collection)) {}
 
 }  // namespace pleat::inline v0_1

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
+#include <utility>
 
 #include "engine/base/check.h"
 #include "engine/base/touch.h"
@@ -19,27 +21,26 @@ void OfferHugePages(std::byte* begin, size_t extents) noexcept {
 }  // namespace
 
 PagePool::~PagePool() {
+  for (CutPage* each : with_blocks_) {
+    for (; each != nullptr; each = each->next) {
+      PLEAT_DCHECK(each->taken == 0);
+      ReturnPage(each->begin);
+    }
+  }
   for (const auto& [begin, extent] : extents_) {
     PLEAT_DCHECK(extent.free == kAllFree && !extent.stocked);
     munmap(begin, kExtentBytes);
   }
 }
 
-PagePool::PlainShare::PlainShare(PagePool& pool, size_t bytes) noexcept
-    : pool_(pool), bytes_(bytes) {
-  LockGuard guard(pool_.lock_);
-  if (pool_.plain_bytes_ != kAllPlain) pool_.plain_bytes_ += bytes_;
-}
-
-PagePool::PlainShare::~PlainShare() {
-  LockGuard guard(pool_.lock_);
-  if (pool_.plain_bytes_ != kAllPlain) pool_.plain_bytes_ -= bytes_;
-}
-
 std::byte* PagePool::Take() {
   LockGuard guard(lock_);
+  return TakePage();
+}
+
+std::byte* PagePool::TakePage() {
   std::byte* const begin = with_room_.empty() ? AddExtent() : with_room_.begin()->extent;
-  auto& [free, stocked] = extents_[begin];
+  auto& [free, stocked, room, cut] = extents_[begin];
   PLEAT_DCHECK(free != 0);
   if (free == kAllFree && !stocked) {
     std::erase(empty_, begin);
@@ -47,24 +48,94 @@ std::byte* PagePool::Take() {
   }
   const int page = std::countr_zero(free);
   free &= free - 1;
-  if (free == 0) with_room_.erase({!stocked, begin});
+  if (free == 0) room = with_room_.extract({!stocked, begin});
   return begin + static_cast<size_t>(page) * kPageBytes;
 }
 
 void PagePool::Return(std::byte* page) noexcept {
   {
     LockGuard guard(lock_);
-    PLEAT_DCHECK(reinterpret_cast<uintptr_t>(page) % kPageBytes == 0);
-    PLEAT_DCHECK(!extents_.empty() && page >= extents_.begin()->first);
-    auto& [begin, extent] = *std::prev(extents_.upper_bound(page));
-    const auto index = static_cast<size_t>(page - begin) / kPageBytes;
-    PLEAT_DCHECK(index < 32 && (extent.free >> index & 1) == 0);
-    if (extent.free == 0) with_room_.insert({!extent.stocked, begin});
-    extent.free |= uint32_t{1} << index;
-    if (extent.free != kAllFree || extent.stocked) return;
-    empty_.push_back(begin);
-    NoteEmpty();
-    if (deferrals_ > 0) return;
+    if (!ReturnPage(page)) return;
+  }
+  GiveBackExcess();
+}
+
+bool PagePool::ReturnPage(std::byte* page) noexcept {
+  PLEAT_DCHECK(reinterpret_cast<uintptr_t>(page) % kPageBytes == 0);
+  PLEAT_DCHECK(!extents_.empty() && page >= extents_.begin()->first);
+  auto& [begin, extent] = *std::prev(extents_.upper_bound(page));
+  const auto index = static_cast<size_t>(page - begin) / kPageBytes;
+  PLEAT_DCHECK(index < 32 && (extent.free >> index & 1) == 0);
+  if (extent.free == 0) {
+    extent.room.value() = {!extent.stocked, begin};
+    with_room_.insert(std::move(extent.room));
+  }
+  extent.free |= uint32_t{1} << index;
+  if (extent.free != kAllFree || extent.stocked) return false;
+  empty_.push_back(begin);
+  NoteEmpty();
+  return deferrals_ == 0;
+}
+
+PagePool::CutPage& PagePool::CutPageOf(std::byte* page) {
+  auto& [begin, extent] = *std::prev(extents_.upper_bound(page));
+  return extent.cut[static_cast<size_t>(page - begin) / kPageBytes];
+}
+
+void PagePool::Link(CutPage*& list, CutPage& page) noexcept {
+  page.previous = nullptr;
+  page.next = list;
+  if (list != nullptr) list->previous = &page;
+  list = &page;
+}
+
+void PagePool::Unlink(CutPage*& list, CutPage& page) noexcept {
+  (page.previous == nullptr ? list : page.previous->next) = page.next;
+  if (page.next != nullptr) page.next->previous = page.previous;
+}
+
+std::byte* PagePool::TakeBlock(size_t bytes) {
+  const size_t size = BlockSizeOf(bytes);
+  if (size == kBlockSizes) return Take();
+  LockGuard guard(lock_);
+  CutPage*& list = with_blocks_[size];
+  if (list == nullptr) {
+    std::byte* const page = TakePage();
+    CutPage& cut = CutPageOf(page);
+    cut = {.begin = page};
+    Link(list, cut);
+  }
+  CutPage& cut = *list;
+  const size_t stride = kSmallestBlock << 2 * size;
+  std::byte* const block = cut.begin + (cut.free == kNoBlock ? cut.fresh : cut.free) * stride;
+  if (cut.free == kNoBlock) {
+    ++cut.fresh;
+  } else {
+    std::memcpy(&cut.free, block, sizeof(cut.free));
+  }
+  if (++cut.taken == kPageBytes / stride) Unlink(list, cut);
+  return block;
+}
+
+// A page without blocks goes back, unless it is the only one with room: so a table that runs empty
+// and begins again, time after time, takes no page each time.
+void PagePool::ReturnBlock(std::byte* block, size_t bytes) noexcept {
+  const size_t size = BlockSizeOf(bytes);
+  if (size == kBlockSizes) return Return(block);
+  {
+    LockGuard guard(lock_);
+    CutPage*& list = with_blocks_[size];
+    const size_t within = reinterpret_cast<uintptr_t>(block) % kPageBytes;
+    CutPage& cut = CutPageOf(block - within);
+    const size_t stride = kSmallestBlock << 2 * size;
+    PLEAT_DCHECK(cut.begin == block - within && within % stride == 0 && cut.taken > 0);
+    if (cut.taken-- == kPageBytes / stride) Link(list, cut);
+    std::memcpy(block, &cut.free, sizeof(cut.free));
+    cut.free = static_cast<uint16_t>(within / stride);
+    const bool is_only_one = list == &cut && cut.next == nullptr;
+    if (cut.taken > 0 || is_only_one) return;
+    Unlink(list, cut);
+    if (!ReturnPage(std::exchange(cut.begin, nullptr))) return;
   }
   GiveBackExcess();
 }
@@ -85,16 +156,14 @@ void PagePool::GiveBackExcess() noexcept {
   while (std::byte* const extent = TakeExcess()) munmap(extent, kExtentBytes);
 }
 
-size_t PagePool::plain_bytes() const {
-  LockGuard guard(lock_);
-  return plain_bytes_;
-}
-
 size_t PagePool::taken_bytes() const {
   LockGuard guard(lock_);
   size_t pages = 0;
   for (const auto& [begin, extent] : extents_) {
     pages += static_cast<size_t>(std::popcount(~extent.free));
+  }
+  for (const CutPage* each : with_blocks_) {
+    for (; each != nullptr; each = each->next) pages -= each->taken == 0 ? 1 : 0;
   }
   return pages * kPageBytes;
 }
@@ -141,6 +210,7 @@ std::byte* PagePool::AddExtent() {
   if (PlainOf(1) == 0) OfferHugePages(extent, 1);
   extents_[extent];
   with_room_.insert({.beyond_stock = true, .extent = extent});
+  empty_.reserve(extents_.size());
   empty_.push_back(extent);
   return extent;
 }

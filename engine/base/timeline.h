@@ -74,7 +74,9 @@ class Timeline {
     static constexpr bool kMovesEngine = true;
 
     explicit Carried(const Timeline& timeline) noexcept
-        : on_event_time_(timeline.axis_ == Axis::kEvent),
+        : Carried(timeline, /*stamps_move_time=*/timeline.axis_ == Axis::kEvent) {}
+    Carried(const Timeline& timeline, bool stamps_move_time) noexcept
+        : stamps_move_time_(stamps_move_time),
           watermark_delay_(timeline.watermark_delay_),
           future_limit_(timeline.future_limit_),
           now_(timeline.now()) {
@@ -90,7 +92,7 @@ class Timeline {
         at = Clamp(at);
         if (FromBeginning(at) > room_) return false;
       }
-      if (on_event_time_) {
+      if (stamps_move_time_) {
         now_ = std::max(now_, at - watermark_delay_);
         SetRoom();
       }
@@ -111,7 +113,7 @@ class Timeline {
       room_ = FromBeginning(no_event_yet ? kEndOfTime : std::min(now_ + future_limit_, kEndOfTime));
     }
 
-    const bool on_event_time_;
+    const bool stamps_move_time_;
     const Duration watermark_delay_;
     const Duration future_limit_;
     EngineTime now_;

@@ -76,6 +76,9 @@ LeaseOutcome AnyCollection::RetryDeadLetter(const LeaseToken& token) noexcept {
 LeaseOutcome AnyCollection::DropDeadLetter(const LeaseToken& token) noexcept {
   return Guarded([&] { return collection_->DropDeadLetter(token); });
 }
+uint64_t AnyCollection::deaths() const noexcept {
+  return Guarded([&] { return collection_->deaths(); });
+}
 void AnyCollection::AddListener(EmissionListener& listener, PartitionRange of) noexcept {
   Guarded([&] { collection_->AddListener(listener, of); });
 }
@@ -87,6 +90,9 @@ Ledger AnyCollection::ledger() const noexcept {
 }
 Sizes AnyCollection::sizes() const noexcept {
   return Guarded([&] { return collection_->sizes(); });
+}
+size_t AnyCollection::held_bytes() const noexcept {
+  return Guarded([&] { return collection_->held_bytes(); });
 }
 std::string_view AnyCollection::name() const noexcept { return collection_->name(); }
 void AnyCollection::CloseAll() noexcept {

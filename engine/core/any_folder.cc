@@ -38,12 +38,29 @@ FolderOptions OptionsFor(const FolderOptions& options, int i, int partitions) {
   return share;
 }
 
-// The option that differs and cannot change, or nothing. It says how entries are laid out, what is
-// remembered, or what was measured.
+// Options of before, with the value that a description has of one of those that can change. Returns
+// whether that was one.
+bool TakeOption(FolderOptions& before, std::string_view option, std::string_view value) {
+  if (option == "quiet_period") return TakeValue(value, before.quiet_period);
+  if (option == "max_wait") return TakeValue(value, before.max_wait);
+  if (option == "max_events") return TakeValue(value, before.max_events);
+  if (option == "max_group_bytes") return TakeValue(value, before.max_group_bytes);
+  if (option == "late.allowed_lateness") return TakeValue(value, before.late.allowed_lateness);
+  if (option == "late.on_late") return TakeValue(value, before.late.on_late);
+  if (option == "measure.gap_stats") return TakeValue(value, before.measure.gap_stats);
+  if (option == "measure.max_ghosts") return TakeValue(value, before.measure.max_ghosts);
+  return true;
+}
+
+// Whether options are in range; below.
+absl::Status Check(const FolderOptions& options, const StateOps& ops, int partitions);
+
+// The option that differs and cannot change, or nothing. It says how entries are laid out, or what
+// is remembered.
 std::string_view FixedOption(const FolderOptions& now, const FolderOptions& then, bool has_ids) {
   // A new option does not compile here until it was thought about.
-  const auto& [quiet, floor, hold, events, bytes, edge, partial, closing, late, limits, leases,
-               measure] = now;
+  const auto& [quiet, floor, hold, events, bytes, edge, leading, partial, closing, late, limits,
+               leases, measure] = now;
   const bool learns = floor > Duration{0};
   const bool corrects =
       (late.on_late == OnLate::kCorrect) != (then.late.on_late == OnLate::kCorrect);
@@ -53,12 +70,13 @@ std::string_view FixedOption(const FolderOptions& now, const FolderOptions& then
   if (closing.phase != then.closing.phase) return "closing.phase";
   if (closing.settable != then.closing.settable) return "closing.settable";
   if (edge != then.edge) return "edge";
+  if (leading != then.leading_events) return "leading_events";
   if (partial != then.partial_every) return "partial_every";
   if (has_ids && late.allowed_lateness != then.late.allowed_lateness)
     return "late.allowed_lateness with ids";
+  if (has_ids && late.deduplication_window != then.late.deduplication_window)
+    return "late.deduplication_window with ids";
   if (corrects) return "late.on_late from or to kCorrect";
-  if (measure.gap_stats != then.measure.gap_stats) return "measure.gap_stats";
-  if (measure.max_ghosts != then.measure.max_ghosts) return "measure.max_ghosts";
   if (measure.max_trace != then.measure.max_trace) return "measure.max_trace";
   return {};
 }
@@ -79,8 +97,8 @@ class FolderCore final : public KeyedCollection<FoldBook> {
   std::string ShapeOf(uint32_t version) const override {
     return ops_.shape == nullptr ? "" : ops_.shape(ops_.context, version);
   }
-  void SaveShared(FieldWriter& out) const override { open_peak_.Save(out); }
-  void LoadShared(FieldReader& in) override { open_peak_.Load(in); }
+  void SaveShared(FieldWriter& out) const override { measured_.Save(out); }
+  void LoadShared(FieldReader& in) override;
 
  private:
   friend class AnyFolder;
@@ -92,16 +110,27 @@ class FolderCore final : public KeyedCollection<FoldBook> {
         .hash_key = engine().hash_key(),
         .name_key = engine().name_key(),
         .on_arrival = engine().timeline().axis() == Axis::kArrival,
-        .measure = {.exact = ShareOf(kExactGaps, partition, partitions), .peak = &open_peak_}};
-    return std::make_unique<FoldBook>(engine().pool(), OptionsFor(options_, partition, partitions),
-                                      setting, static_cast<uint32_t>(partition),
-                                      listeners(partition));
+        .measure = {.exact = ShareOf(kExactGaps, partition, partitions), .whole = &measured_}};
+    return std::make_unique<FoldBook>(
+        engine().pool(),
+        OptionsFor(before_ == nullptr ? options_ : *before_, partition, partitions), setting,
+        static_cast<uint32_t>(partition), listeners(partition));
   }
   void BeginClosing(EngineTime now, LeaseTime leases) override {
     DoInEach<FoldBook>(now, leases, engine().timeline().TakePositions(1),
                        [](FoldBook& book, int, const Instant& at) { book.BeginClosing(at); });
   }
-  void ChangeBooks(const FolderOptions& options);
+  absl::Status UseOptionsOf(const Description& then) override;
+  void UseOwnOptions() override { before_.reset(); }
+  void SetOptionsOf(Book& book, int partition, const Instant& at) override {
+    const FolderOptions share = OptionsFor(options_, partition, engine().partition_count());
+    static_cast<FoldBook&>(book).SetOptions(share, at);
+  }
+  void HaveSetOptions() override {
+    if (std::exchange(begins_to_measure_, false)) BeginMeasuring();
+  }
+  void BeginMeasuring();
+  Ledger LedgerOfAll();
   size_t ShareOfGroups(const FolderOptions& options, size_t groups, size_t bytes_each,
                        int partition) const;
 
@@ -125,9 +154,11 @@ class FolderCore final : public KeyedCollection<FoldBook> {
   // Changes with all partitions locked, and the engine's list of collections. So it is read under
   // the lock of a partition, or of that list.
   FolderOptions options_;
+  std::unique_ptr<FolderOptions> before_;  // of a snapshot that is being taken over
   const StateOps ops_;
   const std::shared_ptr<void> context_owner_;
-  OpenPeak open_peak_;  // with MeasureOptions::gap_stats
+  MeasuredWhole measured_;          // with MeasureOptions::gap_stats
+  bool begins_to_measure_ = false;  // or ends: once the options that are being set hold
 };
 
 // Limits may differ from run to run; all else has a part in the results.
@@ -141,6 +172,11 @@ Description FolderCore::Describe() const {
   folder.Add("max_events", options_.max_events);
   folder.Add("max_group_bytes", options_.max_group_bytes);
   folder.Add("edge", static_cast<uint64_t>(options_.edge));
+  // Options that came later: without them folders are described as they ever were.
+  if (options_.leading_events != 1) folder.Add("leading_events", options_.leading_events);
+  if (options_.late.deduplication_window != Duration{0}) {
+    folder.Add("late.deduplication_window", options_.late.deduplication_window);
+  }
   folder.Add("partial_every", options_.partial_every);
   folder.Add("late.allowed_lateness", options_.late.allowed_lateness);
   folder.Add("late.on_late", static_cast<uint64_t>(options_.late.on_late));
@@ -220,35 +256,51 @@ void FolderCore::ScanInOrder(AnyFolder::See see) ABSL_NO_THREAD_SAFETY_ANALYSIS 
 
 // --- Other options
 
-// Under the lock of the list no snapshot begins, nobody else changes the options, and nobody closes
-// the collection.
 absl::Status FolderCore::SetOptions(const FolderOptions& options) {
-  absl::Status status;
-  engine().WithCollections([&](const EngineCore::Collections&) {
-    if (closed()) {
-      status = absl::FailedPreconditionError("the folder is closed");
-    } else if (const auto fixed = FixedOption(options_, options, ops_.has_ids); !fixed.empty()) {
-      status = absl::FailedPreconditionError(
-          Concat(fixed, ": cannot change while the folder is open; close it, and open another"));
-    } else {
-      ChangeBooks(options);
-    }
-  });
-  return status;
+  return ChangeOptions([&] { return FixedOption(options_, options, ops_.has_ids); },
+                       [&] {
+                         begins_to_measure_ =
+                             options.measure.gap_stats != options_.measure.gap_stats;
+                         options_ = options;
+                       });
 }
 
-// With the gate closed: a piece of a batch is folded by the options of before, or by these.
-void FolderCore::ChangeBooks(const FolderOptions& options) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  const Gate::Closing closing(engine().gate());
-  const PartitionRange all = Clip({});
-  LockRange(all);
-  options_ = options;
-  Timeline& timeline = engine().timeline();
-  const auto set = [&](FoldBook& book, int partition, const Instant& at) {
-    book.SetOptions(OptionsFor(options, partition, engine().partition_count()), at);
-  };
-  DoInEach<FoldBook>(timeline.now(), timeline.lease_now(), timeline.TakePositions(1), set);
-  HandOverRange(all);
+// Or ends it. Of what was before nothing is known but how many groups are open. REQUIRES: all books
+// are there, and nobody changes them.
+void FolderCore::BeginMeasuring() {
+  const Ledger all = options_.measure.gap_stats ? LedgerOfAll() : Ledger();
+  measured_.Begin(all.open, all.opened + all.folded);
+}
+
+Ledger FolderCore::LedgerOfAll() {
+  Ledger all;
+  for (size_t i = 0; i < home_count(); ++i) {
+    if (home(i).book != nullptr) all += Typed(home(i).book)->ledger();
+  }
+  return all;
+}
+
+// --- Options of a snapshot
+
+absl::Status FolderCore::UseOptionsOf(const Description& then) {
+  absl::StatusOr<FolderOptions> before = OptionsOf(
+      then, options_, TakeOption,
+      [&](const FolderOptions& o) { return Check(o, ops_, engine().partition_count()); },
+      [&](const FolderOptions& o) { return FixedOption(o, options_, ops_.has_ids); });
+  if (!before.ok()) return before.status();
+  before_ = std::make_unique<FolderOptions>(*before);
+  return absl::OkStatus();
+}
+
+// The books are there by then. Those that took over other options have changed to ours.
+void FolderCore::LoadShared(FieldReader& in) {
+  measured_.Load(in);
+  if (before_ == nullptr) return;
+  if (before_->measure.gap_stats != options_.measure.gap_stats) {
+    BeginMeasuring();
+  } else if (options_.measure.gap_stats) {
+    measured_.SetOpen(LedgerOfAll().open);
+  }
 }
 
 // How many of so many groups a partition may get, and may have by its limits.
@@ -301,12 +353,15 @@ std::unique_ptr<GapStats> FolderCore::gap_stats() {
   auto stats = std::make_unique<GapStats>();
   stats->quiet_period = options.quiet_period;
   stats->max_wait = options.max_wait;
+  uint64_t before = 0;
   for (size_t i = 0; i < home_count(); ++i) {
     Home& home = this->home(i);
     LongLockGuard guard(home.partition->lock());
     if (home.book != nullptr) Typed(home.book)->AddTo(*stats);
+    before = measured_.events_before();
   }
-  stats->open_peak = open_peak_.peak();
+  stats->events -= std::min(stats->events, before);
+  stats->open_peak = measured_.open_peak();
   return stats;
 }
 
@@ -346,6 +401,10 @@ absl::Status Check(const FolderOptions& options, const StateOps& ops, int partit
   if (options.max_wait < Duration::zero()) return OutOfRange("max_wait", "above zero");
   if (options.max_events < 1) return OutOfRange("max_events", "at least 1");
   if (options.max_group_bytes < 1) return OutOfRange("max_group_bytes", "at least 1");
+  if (options.leading_events < 1) return OutOfRange("leading_events", "at least 1");
+  if (options.leading_events > 1 && options.edge == Edge::kTrailing) {
+    return OutOfRange("leading_events", "1 with Edge::kTrailing, which hands out no event at once");
+  }
   if (options.partial_every <= Duration::zero()) return OutOfRange("partial_every", "above zero");
   const bool partials = options.partial_every != kForever;
   if (partials && options.edge == Edge::kLeading) {
@@ -365,6 +424,12 @@ absl::Status Check(const FolderOptions& options, const StateOps& ops, int partit
   if (ops.has_ids && options.late.allowed_lateness == kForever) {
     return OutOfRange("late.allowed_lateness",
                       "given with ids: it says how long they are remembered");
+  }
+  const Duration window = options.late.deduplication_window;
+  if (window != Duration{0} &&
+      (!ops.has_ids || window < options.late.allowed_lateness || window == kForever)) {
+    return OutOfRange("late.deduplication_window",
+                      "allowed_lateness or more, below kForever, and with ids");
   }
   if (ops.has_ids && options.late.on_late != OnLate::kReject) {
     return OutOfRange("late.on_late", "kReject with ids: an event could count twice");

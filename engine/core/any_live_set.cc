@@ -3,6 +3,7 @@
 #include <pleat/untyped/any_live_set.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -43,12 +44,21 @@ class LiveSetCore final : public KeyedCollection<LiveSetBook, FeedCollection> {
   friend class AnyLiveSet;
 
   std::unique_ptr<Book> MakeBook(int partition) override {
-    LiveSetOptions share = options_;
+    return std::make_unique<LiveSetBook>(
+        engine().pool(), ShareOfOptions(before_.value_or(options_), partition), ops(),
+        engine().hash_key(), engine().name_key(), static_cast<uint32_t>(partition));
+  }
+  LiveSetOptions ShareOfOptions(const LiveSetOptions& options, int partition) {
+    LiveSetOptions share = options;
     CutToShares({&share.limits.max_series, &share.limits.max_members, &share.limits.max_bytes,
                  &share.max_changes},
                 partition, engine().partition_count());
-    return std::make_unique<LiveSetBook>(engine().pool(), share, ops(), engine().hash_key(),
-                                         engine().name_key(), static_cast<uint32_t>(partition));
+    return share;
+  }
+  absl::Status UseOptionsOf(const Description& then) override;
+  void UseOwnOptions() override { before_.reset(); }
+  void SetOptionsOf(Book& book, int partition, const Instant& at) override {
+    static_cast<LiveSetBook&>(book).SetOptions(ShareOfOptions(options_, partition), at);
   }
   LiveSetLedger ledger() {
     return Sum<LiveSetBook>([](const LiveSetBook& book) { return book.ledger(); });
@@ -62,8 +72,64 @@ class LiveSetCore final : public KeyedCollection<LiveSetBook, FeedCollection> {
   LiveSetCounts Import(std::string_view series, const AnyBatch& rows);
   LiveSetControl Remove(std::string_view series, std::string_view id, const RemoveOptions& options);
 
-  const LiveSetOptions options_;
+  absl::Status SetOptions(const LiveSetOptions& options);
+  LiveSetOptions options() {
+    LockGuard guard(home(0).partition->lock());
+    return options_;
+  }
+
+  // Changes with all partitions locked, and the engine's list of collections.
+  LiveSetOptions options_;
+  std::optional<LiveSetOptions> before_;  // of a snapshot that is being taken over
 };
+
+namespace {
+
+// As for folders: see any_folder.cc.
+bool TakeLiveSetOption(LiveSetOptions& before, std::string_view option, std::string_view value) {
+  if (option == "ttl") return TakeValue(value, before.ttl);
+  if (option == "retention") return TakeValue(value, before.retention);
+  if (option == "refresh") return TakeValue(value, before.refresh);
+  return true;
+}
+
+// The ring of changes is as large as it is.
+std::string_view FixedLiveSetOption(const LiveSetOptions& now, const LiveSetOptions& then) {
+  // A new option does not compile here until it was thought about.
+  const auto& [ttl, retention, refresh, max_changes, limits] = now;
+  return max_changes != then.max_changes ? "max_changes" : std::string_view();
+}
+
+absl::Status Check(const LiveSetOptions& options, const PayloadOps& ops, int partitions) {
+  if (options.ttl <= Duration::zero()) return OutOfRange("ttl", "above zero");
+  if (options.retention < Duration::zero()) return OutOfRange("retention", "zero or more");
+  if (options.limits.max_per_series < 1) return OutOfRange("limits.max_per_series", "at least 1");
+  absl::Status limits = CheckLimits({{"limits.max_series", options.limits.max_series},
+                                     {"limits.max_members", options.limits.max_members},
+                                     {"limits.max_bytes", options.limits.max_bytes},
+                                     {"max_changes", options.max_changes}},
+                                    partitions);
+  return limits.ok() ? FeedCollection::CheckPayload(ops) : limits;
+}
+
+}  // namespace
+
+absl::Status LiveSetCore::UseOptionsOf(const Description& then) {
+  absl::StatusOr<LiveSetOptions> before = OptionsOf(
+      then, options_, TakeLiveSetOption,
+      [&](const LiveSetOptions& o) { return Check(o, ops(), engine().partition_count()); },
+      [&](const LiveSetOptions& o) { return FixedLiveSetOption(o, options_); });
+  if (!before.ok()) return before.status();
+  before_ = *std::move(before);
+  return absl::OkStatus();
+}
+
+absl::Status LiveSetCore::SetOptions(const LiveSetOptions& options) {
+  absl::Status in_range = Check(options, ops(), engine().partition_count());
+  if (!in_range.ok()) return in_range;
+  return ChangeOptions([&] { return FixedLiveSetOption(options_, options); },
+                       [&] { options_ = options; });
+}
 
 LiveSetCounts LiveSetCore::Import(std::string_view series, const AnyBatch& rows) {
   Timeline& timeline = engine().timeline();
@@ -103,8 +169,9 @@ LiveSetControl LiveSetCore::Remove(std::string_view series, std::string_view id,
               return LiveSetControl::kFuture;
             }
             return Do(home, now, [&](const Instant& at) {
-              const auto stamp = options.at ? std::optional(Clamp(*options.at)) : std::nullopt;
-              return book.Remove(ref, id, stamp, options.only_if_not_newer, at);
+              RemoveOptions clamped = options;
+              if (options.at) clamped.at = Clamp(*options.at);
+              return book.Remove(ref, id, clamped, at);
             });
           });
 }
@@ -125,22 +192,6 @@ AnyLiveSet::AnyLiveSet(std::shared_ptr<EngineCore> engine,
     : AnyFeed(std::move(engine), std::move(core)) {}
 
 LiveSetCore& AnyLiveSet::core() const noexcept { return static_cast<LiveSetCore&>(feed()); }
-
-namespace {
-
-absl::Status Check(const LiveSetOptions& options, const PayloadOps& ops, int partitions) {
-  if (options.ttl <= Duration::zero()) return OutOfRange("ttl", "above zero");
-  if (options.retention < Duration::zero()) return OutOfRange("retention", "zero or more");
-  if (options.limits.max_per_series < 1) return OutOfRange("limits.max_per_series", "at least 1");
-  absl::Status limits = CheckLimits({{"limits.max_series", options.limits.max_series},
-                                     {"limits.max_members", options.limits.max_members},
-                                     {"limits.max_bytes", options.limits.max_bytes},
-                                     {"max_changes", options.max_changes}},
-                                    partitions);
-  return limits.ok() ? FeedCollection::CheckPayload(ops) : limits;
-}
-
-}  // namespace
 
 absl::StatusOr<AnyLiveSet> AnyLiveSet::Open(Engine& engine, std::string_view name,
                                             const LiveSetOptions& options, const PayloadOps& ops,
@@ -246,11 +297,24 @@ void AnyLiveSet::CountMany(std::span<const KeyView> series, std::span<size_t> co
 ChangeCursor AnyLiveSet::Watch(std::string_view series, See see) noexcept {
   return Guarded([&] { return core().WatchSeriesOf<LiveSetBook>(series, see); });
 }
+absl::Status AnyLiveSet::SetOptions(const LiveSetOptions& options) noexcept {
+  const Call call;
+  if (call.nested()) {
+    return absl::FailedPreconditionError("SetOptions() from inside a function of the caller's");
+  }
+  return core().SetOptions(options);
+}
+LiveSetOptions AnyLiveSet::options() const noexcept {
+  return Guarded([&] { return core().options(); });
+}
 LiveSetLedger AnyLiveSet::ledger() const noexcept {
   return Guarded([&] { return core().ledger(); });
 }
 LiveSetSizes AnyLiveSet::sizes() const noexcept {
   return Guarded([&] { return core().sizes(); });
+}
+size_t AnyLiveSet::held_bytes() const noexcept {
+  return Guarded([&] { return core().held_bytes(); });
 }
 
 }  // namespace pleat::inline v0_1

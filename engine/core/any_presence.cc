@@ -3,6 +3,7 @@
 #include <pleat/untyped/any_presence.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -34,12 +35,26 @@ class PresenceCore final : public FeedCollection {
   friend class AnyPresence;
 
   std::unique_ptr<Book> MakeBook(int partition) override {
-    PresenceOptions share = options_;
+    return std::make_unique<PresenceBook>(
+        engine().pool(), ShareOfOptions(before_.value_or(options_), partition), ops(),
+        engine().hash_key(), static_cast<uint32_t>(partition));
+  }
+  PresenceOptions ShareOfOptions(const PresenceOptions& options, int partition) {
+    PresenceOptions share = options;
     CutToShares({&share.limits.max_series, &share.limits.max_users, &share.limits.max_connections,
                  &share.limits.max_bytes, &share.max_changes},
                 partition, engine().partition_count());
-    return std::make_unique<PresenceBook>(engine().pool(), share, ops(), engine().hash_key(),
-                                          static_cast<uint32_t>(partition));
+    return share;
+  }
+  absl::Status UseOptionsOf(const Description& then) override;
+  void UseOwnOptions() override { before_.reset(); }
+  void SetOptionsOf(Book& book, int partition, const Instant& at) override {
+    static_cast<PresenceBook&>(book).SetOptions(ShareOfOptions(options_, partition), at);
+  }
+  absl::Status SetOptions(const PresenceOptions& options);
+  PresenceOptions options() {
+    LockGuard guard(home(0).partition->lock());
+    return options_;
   }
   PresenceLedger ledger() {
     return Sum<PresenceBook>([](const PresenceBook& book) { return book.ledger(); });
@@ -58,27 +73,26 @@ class PresenceCore final : public FeedCollection {
         });
   }
 
-  const PresenceOptions options_;
+  // Changes with all partitions locked, and the engine's list of collections.
+  PresenceOptions options_;
+  std::optional<PresenceOptions> before_;  // of a snapshot that is being taken over
 };
 
-// --- Counts
-
-PresenceLedger& PresenceLedger::operator+=(const PresenceLedger& other) noexcept {
-  return AddCounts(*this, other);
-}
-PresenceSizes& PresenceSizes::operator+=(const PresenceSizes& other) noexcept {
-  return AddCounts(*this, other);
-}
-
-// --- The handle
-
-AnyPresence::AnyPresence(std::shared_ptr<EngineCore> engine,
-                         std::shared_ptr<PresenceCore> core) noexcept
-    : AnyFeed(std::move(engine), std::move(core)) {}
-
-PresenceCore& AnyPresence::core() const noexcept { return static_cast<PresenceCore&>(feed()); }
-
 namespace {
+
+// As for folders: see any_folder.cc.
+bool TakePresenceOption(PresenceOptions& before, std::string_view option, std::string_view value) {
+  if (option == "ttl") return TakeValue(value, before.ttl);
+  if (option == "grace") return TakeValue(value, before.grace);
+  return true;
+}
+
+// The ring of changes is as large as it is.
+std::string_view FixedPresenceOption(const PresenceOptions& now, const PresenceOptions& then) {
+  // A new option does not compile here until it was thought about.
+  const auto& [ttl, grace, max_changes, limits] = now;
+  return max_changes != then.max_changes ? "max_changes" : std::string_view();
+}
 
 absl::Status Check(const PresenceOptions& options, const PayloadOps& ops, int partitions) {
   if (options.ttl <= Duration::zero()) return OutOfRange("ttl", "above zero");
@@ -96,6 +110,40 @@ absl::Status Check(const PresenceOptions& options, const PayloadOps& ops, int pa
 }
 
 }  // namespace
+
+absl::Status PresenceCore::UseOptionsOf(const Description& then) {
+  absl::StatusOr<PresenceOptions> before = OptionsOf(
+      then, options_, TakePresenceOption,
+      [&](const PresenceOptions& o) { return Check(o, ops(), engine().partition_count()); },
+      [&](const PresenceOptions& o) { return FixedPresenceOption(o, options_); });
+  if (!before.ok()) return before.status();
+  before_ = *std::move(before);
+  return absl::OkStatus();
+}
+
+absl::Status PresenceCore::SetOptions(const PresenceOptions& options) {
+  absl::Status in_range = Check(options, ops(), engine().partition_count());
+  if (!in_range.ok()) return in_range;
+  return ChangeOptions([&] { return FixedPresenceOption(options_, options); },
+                       [&] { options_ = options; });
+}
+
+// --- Counts
+
+PresenceLedger& PresenceLedger::operator+=(const PresenceLedger& other) noexcept {
+  return AddCounts(*this, other);
+}
+PresenceSizes& PresenceSizes::operator+=(const PresenceSizes& other) noexcept {
+  return AddCounts(*this, other);
+}
+
+// --- The handle
+
+AnyPresence::AnyPresence(std::shared_ptr<EngineCore> engine,
+                         std::shared_ptr<PresenceCore> core) noexcept
+    : AnyFeed(std::move(engine), std::move(core)) {}
+
+PresenceCore& AnyPresence::core() const noexcept { return static_cast<PresenceCore&>(feed()); }
 
 absl::StatusOr<AnyPresence> AnyPresence::Open(Engine& engine, std::string_view name,
                                               const PresenceOptions& options, const PayloadOps& ops,
@@ -164,11 +212,24 @@ ChangeCursor AnyPresence::Watch(std::string_view series, See see) noexcept {
   return Guarded([&] { return core().WatchSeriesOf<PresenceBook>(series, see); });
 }
 
+absl::Status AnyPresence::SetOptions(const PresenceOptions& options) noexcept {
+  const Call call;
+  if (call.nested()) {
+    return absl::FailedPreconditionError("SetOptions() from inside a function of the caller's");
+  }
+  return core().SetOptions(options);
+}
+PresenceOptions AnyPresence::options() const noexcept {
+  return Guarded([&] { return core().options(); });
+}
 PresenceLedger AnyPresence::ledger() const noexcept {
   return Guarded([&] { return core().ledger(); });
 }
 PresenceSizes AnyPresence::sizes() const noexcept {
   return Guarded([&] { return core().sizes(); });
+}
+size_t AnyPresence::held_bytes() const noexcept {
+  return Guarded([&] { return core().held_bytes(); });
 }
 
 }  // namespace pleat::inline v0_1

@@ -7,6 +7,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/concat.h"
+#include "engine/base/instant.h"
 
 namespace pleat::inline v0_1 {
 
@@ -51,6 +52,10 @@ void Collection::CheckRoom(std::string_view verb, size_t events, size_t outcomes
 
 std::vector<Statistic> Collection::Statistics() { return {}; }
 
+size_t Collection::held_bytes() {
+  return Sum<Book>([](const Book& book) { return book.held_bytes(); });
+}
+
 Description Collection::DescribeAll() const {
   Description all = Describe();
   if (companion_ == nullptr) return all;
@@ -79,6 +84,51 @@ void Collection::LoadBook(size_t partition, FieldReader& in, const Partition::Mo
                        book.Load(in, at);
                        if (in.ok() && skip_numbers > 0) book.SkipNumbers(skip_numbers, at);
                      });
+  if (!takes_over_at_ || !in.done()) return;
+  home.partition->Do(
+      home.partition->CopyFirst(), book, cut.now, cut.leases, *takes_over_at_,
+      [&](const Instant& at) { SetOptionsOf(book, static_cast<int>(partition), at); });
+}
+
+absl::Status Collection::ChangeOptions(absl::FunctionRef<std::string_view()> fixed,
+                                       absl::FunctionRef<void()> take) {
+  absl::Status status;
+  engine_.WithCollections([&](const EngineCore::Collections&) {
+    if (closed()) {
+      status = absl::FailedPreconditionError("the collection is closed");
+    } else if (const std::string_view option = fixed(); !option.empty()) {
+      status = absl::FailedPreconditionError(Concat(
+          option, ": cannot change while the collection is open; close it, and open another"));
+    } else {
+      ChangeBooks(take);
+    }
+  });
+  return status;
+}
+
+// With the gate closed: a piece of a batch is taken by the options of before, or by these.
+void Collection::ChangeBooks(absl::FunctionRef<void()> take) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  const Gate::Closing closing(engine_.gate());
+  const PartitionRange all = Clip({});
+  LockRange(all);
+  take();
+  Timeline& timeline = engine_.timeline();
+  DoInEach<Book>(
+      timeline.now(), timeline.lease_now(), timeline.TakePositions(kPositionsOfChange),
+      [&](Book& book, int partition, const Instant& at) { SetOptionsOf(book, partition, at); });
+  HaveSetOptions();
+  HandOverRange(all);
+}
+
+absl::Status Collection::BeginTakeOver(const Description& then, uint64_t position) {
+  absl::Status status = UseOptionsOf(then);
+  if (status.ok()) takes_over_at_ = position;
+  return status;
+}
+
+void Collection::EndTakeOver() {
+  UseOwnOptions();
+  takes_over_at_.reset();
 }
 
 void Collection::DropBooks() {

@@ -12,12 +12,15 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <absl/base/thread_annotations.h>
+#include <absl/functional/function_ref.h>
+#include <absl/status/status.h>
 #include <pleat/batch.h>
 #include <pleat/emission.h>
 #include <pleat/untyped/companion.h>
@@ -75,6 +78,8 @@ class Collection {
   const std::shared_ptr<Companion>& companion() const noexcept { return companion_; }
   // The statistics of the collection, for lists and metrics: see StatisticList. By default none.
   virtual std::vector<Statistic> Statistics();
+  // The memory that all books have.
+  size_t held_bytes();
   // Open groups, held members, users, counters, by partition. All partitions are locked.
   virtual std::vector<uint64_t> CountEntries() const { return {}; }
   // Describe(), SaveShared() and LoadShared(), each with the companion's part.
@@ -85,6 +90,14 @@ class Collection {
   // locked, and there is no book.
   void LoadBook(size_t partition, FieldReader& in, const Partition::Moment& cut,
                 uint64_t skip_numbers);
+  // What differs from the options of a snapshot: from here to EndTakeOver() books are made by the
+  // options that `then` has, and LoadBook() then changes them to our own, at `position`, as
+  // SetOptions() would have at the cut. Errors: kFailedPrecondition for an option that cannot
+  // change beside others, kDataLoss for values that are none. `name`: of the snapshot.
+  absl::Status BeginTakeOver(const Description& then, uint64_t position);
+  // How many positions a change of options takes: for what comes back, and for what ends.
+  static constexpr uint64_t kPositionsOfChange = 2;
+  void EndTakeOver();
   // Drops all books, as if there had been no event.
   void DropBooks();
   uint32_t number() const noexcept { return number_; }
@@ -98,6 +111,20 @@ class Collection {
     Partition* partition;
     Book* book = nullptr;  // none before the first event, and none once we are closed
   };
+
+  // The options of `then` that our own have changed since hold for new books; then, without an
+  // argument, our own again.
+  virtual absl::Status UseOptionsOf(const Description& /*then*/) { return absl::OkStatus(); }
+  virtual void UseOwnOptions() {}
+  // A book of the options of before goes over to our own; then all of them have.
+  virtual void SetOptionsOf(Book& /*book*/, int /*partition*/, const Instant& /*at*/) {}
+  virtual void HaveSetOptions() {}
+  // SetOptions() of a kind, whose options are in range. Under the lock of the engine's list no
+  // snapshot begins, nobody else changes options, and nobody closes the collection: then `fixed()`
+  // names an option that differs and cannot change, if there is one. If not, all partitions are
+  // locked, `take()` makes the options our own, and every book goes over to them.
+  absl::Status ChangeOptions(absl::FunctionRef<std::string_view()> fixed,
+                             absl::FunctionRef<void()> take);
 
   // A new book for this partition.
   virtual std::unique_ptr<Book> MakeBook(int partition) = 0;
@@ -183,7 +210,7 @@ class Collection {
   // The sum of `count(book)` of all books, each at one instant.
   template <class BookT, class Count>
   auto Sum(const Count& count) {
-    decltype(count(std::declval<const BookT&>())) sum;
+    decltype(count(std::declval<const BookT&>())) sum{};
     for (const Home& home : homes_) {
       LockGuard guard(home.partition->lock());
       if (home.book != nullptr) sum += count(static_cast<const BookT&>(*home.book));
@@ -199,6 +226,7 @@ class Collection {
   void HandOverRange(PartitionRange range) noexcept;
 
  private:
+  void ChangeBooks(absl::FunctionRef<void()> take);
   void AddBook(Home& home) ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock());
   void AddNewBook(Home& home) ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock());
 
@@ -208,6 +236,7 @@ class Collection {
   uint32_t number_ = 0;
   std::shared_ptr<Companion> companion_;
   std::atomic<bool> closed_ = false;
+  std::optional<uint64_t> takes_over_at_;  // between BeginTakeOver() and EndTakeOver()
   // By partition, whose lock guards them. Never resized.
   std::vector<Home> homes_;
 };

@@ -29,6 +29,7 @@ struct [[gnu::visibility("hidden")]] EmissionWaiter::Room final : EmissionListen
   }
 
   void MayHaveEmissions() noexcept override { Tell(); }
+  void MayHaveDeadLetters() noexcept override { Tell(); }
   void DeadlineIsEarlier(EngineTime) noexcept override { Tell(); }
   void LeaseDeadlineIsEarlier(LeaseTime) noexcept override { Tell(); }
 

@@ -158,6 +158,35 @@ void EngineCore::WithCollections(absl::FunctionRef<void(const Collections&)> see
   see(collections_);
 }
 
+bool EngineCore::BeginSnapshot(std::shared_ptr<SnapshotTaking> taking) {
+  LockGuard guard(snapshots_.lock);
+  if (snapshots_.taking != nullptr) return false;
+  snapshots_.taking = std::move(taking);
+  return true;
+}
+
+void EngineCore::EndSnapshot() {
+  LockGuard guard(snapshots_.lock);
+  snapshots_.last_copies = std::exchange(snapshots_.taking, nullptr)->copies();
+}
+
+// With no lock held: the partitions come first.
+bool EngineCore::GiveUpSnapshot(std::optional<uint64_t> identity) {
+  std::shared_ptr<SnapshotTaking> taking;
+  {
+    LockGuard guard(snapshots_.lock);
+    taking = snapshots_.taking;
+  }
+  if (taking == nullptr || taking->identity() != identity.value_or(taking->identity()))
+    return false;
+  return taking->GiveUp();
+}
+
+SnapshotCopies EngineCore::copies() {
+  LockGuard guard(snapshots_.lock);
+  return snapshots_.taking == nullptr ? snapshots_.last_copies : snapshots_.taking->copies();
+}
+
 bool EngineCore::BeginIntake(std::shared_ptr<WaitingEvents> waiting) {
   LockGuard guard(lock_);
   if (intake_) return false;

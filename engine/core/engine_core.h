@@ -15,6 +15,7 @@
 #include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
 #include <pleat/engine.h>
+#include <pleat/snapshot.h>
 
 #include "engine/base/gate.h"
 #include "engine/base/hash.h"
@@ -28,6 +29,17 @@ namespace pleat::inline v0_1 {
 
 class Collection;
 class WaitingEvents;
+
+// A snapshot that is being taken, to other threads.
+class SnapshotTaking {
+ public:
+  // Frees its copies. Returns false, and does nothing, if it has ended otherwise.
+  virtual bool GiveUp() = 0;
+  // SnapshotOptions::identity.
+  virtual uint64_t identity() const noexcept = 0;
+  virtual SnapshotCopies copies() const noexcept = 0;
+  virtual ~SnapshotTaking() = default;
+};
 
 class EngineCore {
  public:
@@ -102,8 +114,11 @@ class EngineCore {
   void WithCollections(absl::FunctionRef<void(const Collections&)> see);
   uint64_t SourcePositionOf(uint64_t source, size_t partition);
   // At most one snapshot is taken at a time.
-  bool BeginSnapshot() noexcept { return !snapshotting_.exchange(true); }
-  void EndSnapshot() noexcept { snapshotting_.store(false); }
+  bool BeginSnapshot(std::shared_ptr<SnapshotTaking> taking);
+  void EndSnapshot();
+  // Of the one that is being taken, if it has this identity; false: there is none.
+  bool GiveUpSnapshot(std::optional<uint64_t> identity);
+  SnapshotCopies copies();
   // An engine has one intake at a time. `waiting` is null if no event waits.
   bool BeginIntake(std::shared_ptr<WaitingEvents> waiting);
   void EndIntake();
@@ -159,7 +174,12 @@ class EngineCore {
   Collections collections_ ABSL_GUARDED_BY(lock_);
   // The events that wait in the intake, or null; none: there is no intake.
   std::optional<std::shared_ptr<WaitingEvents>> intake_ ABSL_GUARDED_BY(lock_);
-  std::atomic<bool> snapshotting_ = false;
+  struct Snapshots {
+    Lock lock;
+    std::shared_ptr<SnapshotTaking> taking ABSL_GUARDED_BY(lock);  // null: none
+    SnapshotCopies last_copies ABSL_GUARDED_BY(lock);
+  };
+  Snapshots snapshots_;
   // Never resized after construction; a deque, because locks stay put.
   std::deque<Partition> partitions_;
 };

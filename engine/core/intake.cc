@@ -112,7 +112,7 @@ void IntakeCore::PushPieces(AnyBatch batch, bool is_control,
 void IntakeCore::PushInOrder(const AnyBatch& piece, bool is_control,
                              std::optional<SourcePosition>& position) {
   InOnePieceWithActs([&] {
-    Timeline::Carried time(engine_->timeline());
+    Timeline::Carried time(engine_->timeline(), stamps_move_time_);
     for (size_t i = 0; i < piece.size; ++i) {
       EngineTime at = piece.AtOf(i);
       beyond_[i] = !time.Observe(at);
@@ -255,8 +255,7 @@ void IntakeCore::Give(const AnyBatch& piece, EngineTime now) {
                 .futures = takes_all ? beyond_.data() : own_beyond_.data()},
                each->outcomes.data());
   }
-  Timeline& timeline = engine_->timeline();
-  if (timeline.axis() == Axis::kEvent && !engine_->stopped()) timeline.Raise(now);
+  if (stamps_move_time_ && !engine_->stopped()) engine_->timeline().Raise(now);
 }
 
 void IntakeCore::Answer(const AnyBatch& piece) {
@@ -335,7 +334,8 @@ absl::StatusOr<AnyIntake> AnyIntake::Open(Engine& engine, const IntakeOptions& o
                                               std::move(context_owner));
   }
   if (!core->BeginIntake(waiting)) return absl::AlreadyExistsError("the engine has an intake");
-  return AnyIntake(std::make_unique<IntakeCore>(core, std::move(waiting)));
+  return AnyIntake(
+      std::make_unique<IntakeCore>(core, std::move(waiting), options.stamps_move_time));
 }
 
 void AnyIntake::OpenFailed(const absl::Status& why) noexcept {

@@ -36,8 +36,11 @@ namespace pleat::inline v0_1 {
 class IntakeCore {
  public:
   // `waiting` is null without a bound.
-  IntakeCore(std::shared_ptr<EngineCore> engine, std::shared_ptr<WaitingEvents> waiting)
-      : engine_(std::move(engine)), waiting_(std::move(waiting)) {
+  IntakeCore(std::shared_ptr<EngineCore> engine, std::shared_ptr<WaitingEvents> waiting,
+             bool stamps_move_time)
+      : engine_(std::move(engine)),
+        waiting_(std::move(waiting)),
+        stamps_move_time_(stamps_move_time || engine_->timeline().axis() == Axis::kEvent) {
     if (waiting_ != nullptr) slots_ = waiting_->NewSlots(kEventsMax);
   }
   ~IntakeCore();
@@ -127,6 +130,7 @@ class IntakeCore {
 
   const std::shared_ptr<EngineCore> engine_;
   const std::shared_ptr<WaitingEvents> waiting_;
+  const bool stamps_move_time_;
   std::vector<std::unique_ptr<Fed>> fed_;
   std::vector<uint64_t> sources_;  // whose positions were checked
   bool busy_ = false;

@@ -10,6 +10,7 @@
 #include "engine/base/inside.h"
 #include "engine/core/collection.h"
 #include "engine/core/engine_core.h"
+#include "engine/core/option_table.h"
 
 namespace pleat::inline v0_1 {
 
@@ -20,6 +21,7 @@ std::vector<ListedCollection> ListCollections(Engine& engine) {
   EngineAccess::CoreOf(engine)->WithCollections([&](const EngineCore::Collections& collections) {
     for (const auto& [name, collection] : collections) {
       Description about = collection->Describe();
+      for (auto& [option, value] : about.options) value = ValueInWords(about.kind, option, value);
       list.push_back({.name = collection->name(),
                       .kind = std::move(about.kind),
                       .options = std::move(about.options),

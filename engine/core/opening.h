@@ -15,6 +15,7 @@
 #include "engine/base/check.h"
 #include "engine/base/concat.h"
 #include "engine/base/inside.h"
+#include "engine/core/description.h"
 #include "engine/core/engine_core.h"
 
 namespace pleat::inline v0_1 {
@@ -46,6 +47,26 @@ inline absl::Status CheckLeases(const LeaseOptions& leases, int partitions) {
     return OutOfRange("leases.max_nack_delay", "above zero");
   }
   return absl::OkStatus();
+}
+
+// The options that a snapshot's collection had, from the options of the one that takes it over: only
+// those differ that the description names and `take(options, option, value)` reads. `check(options)`
+// says whether they are in range, and `fixed(options)` which of ours cannot follow them. Errors:
+// those of Collection::BeginTakeOver().
+template <class Options, class Take, class Check, class Fixed>
+absl::StatusOr<Options> OptionsOf(const Description& then, const Options& own, const Take& take,
+                                  const Check& check, const Fixed& fixed) {
+  Options before = own;
+  for (const auto& [option, value] : then.options) {
+    if (!take(before, option, value)) return absl::DataLossError(option);
+  }
+  if (absl::Status in_range = check(before); !in_range.ok()) {
+    return absl::DataLossError(in_range.message());
+  }
+  if (const std::string_view option = fixed(before); !option.empty()) {
+    return absl::FailedPreconditionError(std::string(option));
+  }
+  return before;
 }
 
 // A new collection of the engine, made of `options...`, whose `check` is OK.

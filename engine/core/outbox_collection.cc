@@ -14,6 +14,9 @@ namespace {
 // How many tokens are sorted by partition at a time, and acked under one lock at most.
 constexpr size_t kAcksAtOnce = 256;
 
+// How many emissions a drain finds behind dead letters before others get the lock.
+constexpr size_t kPassedAtOnce = 1024;
+
 }  // namespace
 
 // --- Handing out
@@ -455,6 +458,7 @@ void OutboxCollection::TellOfClose(int partition) {
   const auto tell = [](EmissionListener* listener) {
     listener->MayHaveEmissions();
     listener->MayBeDrained();
+    listener->MayHaveDeadLetters();
   };
   std::ranges::for_each(listeners(partition).all, tell);
   if (partition == 0) std::ranges::for_each(idle_listeners_, tell);
@@ -463,8 +467,14 @@ void OutboxCollection::TellOfClose(int partition) {
 bool OutboxCollection::IsDrained() {
   for (size_t i = 0; i < home_count(); ++i) {
     const Home& home = this->home(i);
-    LockGuard guard(home.partition->lock());
-    if (home.book != nullptr && BookIn(home).outbox().undelivered() > 0) return false;
+    for (bool known = false; !known;) {
+      LongLockGuard guard(home.partition->lock());
+      if (home.book == nullptr) break;
+      Outbox& outbox = BookIn(home).outbox();
+      known = outbox.undelivered() == 0 ||
+              Do(home, [&](const Instant& at) { return outbox.PassOver(at, kPassedAtOnce); });
+      if (known && outbox.undelivered() > 0) return false;
+    }
   }
   return true;
 }
@@ -495,6 +505,10 @@ Ledger OutboxCollection::ledger() {
 
 Sizes OutboxCollection::sizes() {
   return Sum<OutboxBook>([](const OutboxBook& book) { return book.sizes(); });
+}
+
+uint64_t OutboxCollection::deaths() {
+  return Sum<OutboxBook>([](const OutboxBook& book) { return book.outbox().deaths(); });
 }
 
 std::vector<Statistic> OutboxCollection::Statistics() { return StatisticsOf(ledger(), sizes()); }

@@ -75,6 +75,7 @@ class OutboxCollection : public Collection {
 
   Ledger ledger();
   Sizes sizes();
+  uint64_t deaths();
 
  protected:
   const Outbox::Listeners& listeners(int partition) const noexcept {

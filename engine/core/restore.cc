@@ -88,6 +88,8 @@ class RestoreCore {
 
   absl::Status CheckEngine() const;
   absl::Status MatchCollections(const EngineCore::Collections& collections);
+  absl::Status TakeOver(const SnapshotHead::Collection& then, const Description& now,
+                        const std::vector<std::string>& changed, Collection& collection);
   void Number(const EngineCore::Collections& collections);
   void SetNumber(const std::shared_ptr<Collection>& collection, uint32_t number);
   absl::Status LoadShared();
@@ -165,16 +167,40 @@ absl::Status RestoreCore::MatchCollections(const EngineCore::Collections& collec
       return absl::FailedPreconditionError(
           Concat("\"", then.name, "\" has a type that cannot be stored"));
     }
-    absl::Status same =
-        CheckSame(then.name, then.description, now, collection.ShapeOf(then.description.version));
+    std::vector<std::string> changed;
+    absl::Status same = CheckSame(then.name, then.description, now,
+                                  collection.ShapeOf(then.description.version), changed);
     if (!same.ok()) return same;
     if (!collections_.emplace(then.number, it->second).second || then.number == 0 ||
         then.number > head_.lasting.ever_added) {
       return DamageAt(0, "the head says something impossible");
     }
     versions_.emplace(then.number, then.description.version);
+    if (!changed.empty()) same = TakeOver(then, now, changed, collection);
+    if (!same.ok()) return same;
   }
   Number(collections);
+  return absl::OkStatus();
+}
+
+// Each change takes a position of its own behind the cut, as a call of SetOptions() does.
+absl::Status RestoreCore::TakeOver(const SnapshotHead::Collection& then, const Description& now,
+                                   const std::vector<std::string>& changed,
+                                   Collection& collection) {
+  const absl::Status taken = collection.BeginTakeOver(then.description, head_.position);
+  if (absl::IsFailedPrecondition(taken)) {
+    // The message is the option, and what binds it.
+    const std::string_view why(taken.message().data(), taken.message().size());
+    const size_t end = std::min(why.find(' '), why.size());
+    return OptionDiffers(then.name, then.description, now, why.substr(0, end), why.substr(end));
+  }
+  if (!taken.ok()) return DamageAt(0, "the head says something impossible");
+  head_.position += Collection::kPositionsOfChange;
+  const auto info =
+      std::ranges::find(info_.collections, then.name, &SnapshotInfo::Collection::name);
+  for (const std::string& option : changed) {
+    info->changed.emplace_back(option, ValueOf(now, option));
+  }
   return absl::OkStatus();
 }
 
@@ -276,8 +302,9 @@ absl::Status RestoreCore::LoadWaiting(FieldReader& in) {
         "the snapshot has an intake with a bound of disorder, and the engine has none: open it, "
         "with reorder, before the restore");
   }
+  std::vector<std::string> changed;
   absl::Status same =
-      CheckSame("intake", then, waiting->Describe(), waiting->ShapeOf(then.version));
+      CheckSame("intake", then, waiting->Describe(), waiting->ShapeOf(then.version), changed);
   if (!same.ok()) return same;
   FieldWriter before;
   waiting->SaveTimes(before);
@@ -327,7 +354,12 @@ bool RestoreCore::LoadNext() {
 absl::Status RestoreCore::Load(PartReader& part) {
   const Call call;  // functions of the caller's read states
   Partition& partition = engine_.partition(static_cast<int>(part.partition()));
-  const Partition::Moment cut{head_.now, head_.lease_now, head_.position};
+  const auto taken_over = std::ranges::count_if(
+      info_.collections,
+      [](const SnapshotInfo::Collection& each) { return !each.changed.empty(); });
+  const uint64_t position =
+      head_.position - Collection::kPositionsOfChange * static_cast<uint64_t>(taken_over);
+  const Partition::Moment cut{head_.now, head_.lease_now, position};
   LockGuard guard(partition.lock());
   const bool loaded = LoadBooks(part, cut);
   if (!part.status().ok()) return part.status();
@@ -374,6 +406,7 @@ absl::Status RestoreCore::Check() {
 
 absl::Status RestoreCore::Finish() {
   if (absl::Status status = Check(); !status.ok()) return status;
+  for (const auto& [number, collection] : collections_) collection->EndTakeOver();
   engine_.timeline().Restore(head_.now, head_.lease_now, head_.position);
   finished_ = true;
   return absl::OkStatus();
@@ -383,6 +416,7 @@ void RestoreCore::Undo() {
   for (const auto& [number, collection] : collections_) {
     collection->DropBooks();
     collection->source_positions().Clear();
+    collection->EndTakeOver();
   }
   for (const auto& [number, bytes] : shared_before_) {
     FieldReader in(bytes);

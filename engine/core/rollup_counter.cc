@@ -1,5 +1,5 @@
-// A rollup counter of an engine: RollupCore, the collection whose books are RollupBooks, and the
-// handle, which refuses to be called from inside another call.
+// A rollup counter of an engine: the methods of RollupCore, but for those of its store, and the handle,
+// which refuses to be called from inside another call.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -12,107 +12,11 @@
 #include "engine/base/check.h"
 #include "engine/base/inside.h"
 #include "engine/core/add_counts.h"
-#include "engine/core/keyed_collection.h"
 #include "engine/core/opening.h"
-#include "engine/rollup/rollup_book.h"
+#include "engine/core/rollup_core.h"
 
 namespace pleat::inline v0_1 {
-
-extern template class KeyedCollection<RollupBook>;
-
-class RollupCore final : public KeyedCollection<RollupBook> {
- public:
-  RollupCore(EngineCore& engine, std::string_view name, const RollupOptions& options)
-      : KeyedCollection(engine, name), options_(options) {}
-
-  bool clears() const noexcept { return options_.clears; }
-
-  // The methods of RollupCounter.
-  AddedCount AddAndGet(std::string_view key, const CounterEvent& event, EngineTime at);
-  AddOutcome Clear(std::string_view key, EngineTime at, std::string_view id);
-  std::optional<EventualCount> Eventual(std::string_view key) {
-    return Ask(key, std::optional<EventualCount>(),
-               [](RollupBook& book, const auto& packed, uint64_t hash, const Instant& at) {
-                 return book.Eventual(packed, hash, at);
-               });
-  }
-  AccurateCount Accurate(std::string_view key) {
-    return Ask(key, AccurateCount{.amount = {}, .loaded = options_.store == nullptr},
-               [](RollupBook& book, const auto& packed, uint64_t hash, const Instant& at) {
-                 return book.Accurate(packed, hash, at);
-               });
-  }
-  std::vector<CountedWindow> History(std::string_view key, EngineTime from, EngineTime to,
-                                     Duration window);
-  std::vector<TopCount> Top(size_t n, EngineTime at, Duration window);
-  void ScanOpen(RollupBook::SeeOpen see) {
-    LookAtEach([&](RollupBook& book, const Instant& at) { book.ScanOpen(at, see); });
-  }
-  CounterRef Ref(std::string_view key, const std::shared_ptr<EngineCore>& core);
-  Publication Publish(size_t max);
-  RollupLedger rollup_ledger() {
-    return Sum<RollupBook>([](const RollupBook& book) { return book.rollup_ledger(); });
-  }
-  RollupSizes rollup_sizes() {
-    return Sum<RollupBook>([](const RollupBook& book) { return book.rollup_sizes(); });
-  }
-
-  Description Describe() const override;
-  std::vector<Statistic> Statistics() override {
-    return StatisticsOf(rollup_ledger(), rollup_sizes(), FinalLag());
-  }
-  std::vector<uint64_t> CountEntries() const override {
-    return CountInBooks<RollupBook>(
-        [](const RollupBook& book) { return book.rollup_sizes().keys; });
-  }
-
- private:
-  void BeginClosing(EngineTime now, LeaseTime leases) override;
-  std::unique_ptr<Book> MakeBook(int partition) override {
-    RollupOptions share = options_;
-    CutToShares({&share.limits.max_keys, &share.limits.max_bytes, &share.limits.max_backlog,
-                 &share.leases.max_leased, &share.leases.max_dead_letters},
-                partition, engine().partition_count());
-    return std::make_unique<RollupBook>(engine().pool(), share, engine().hash_key(),
-                                        engine().name_key(), static_cast<uint32_t>(partition),
-                                        listeners(partition));
-  }
-  std::optional<uint8_t> ResolutionOf(Duration window) const noexcept;
-  template <class Result, class Look>
-  Result Ask(std::string_view key, Result if_absent, const Look& look);
-  // A read takes no position: it changes nothing but the time that the book was told.
-  template <class Look>
-  auto LookAt(const Home& home, const Look& look)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(home.partition->lock()) {
-    Timeline& timeline = engine().timeline();
-    return home.partition->DoOneOfMany(
-        home.partition->CopyFirst(), *home.book, timeline.now(), timeline.lease_now(), 0,
-        [&](const Instant& at) { return look(*Typed(home.book), at); });
-  }
-  template <class Look>
-  void LookAtEach(const Look& look) {
-    for (size_t i = 0; i < home_count(); ++i) {
-      const Home& home = this->home(i);
-      LongLockGuard guard(home.partition->lock());
-      if (home.book != nullptr) LookAt(home, look);
-    }
-  }
-  template <class Change>
-  auto WithCounter(const std::string& key, const Change& change);
-  std::optional<Duration> FinalLag();
-  void FinalizeDue(const Home& home);
-  void Publish(const std::string& key, Publication& publication);
-
-  const RollupOptions options_;
-};
-
 namespace {
-
-// How many counters one lock is held for when the store is to be told.
-constexpr size_t kPublishedAtOnce = 256;
-
-// How many windows are final under one lock, if nobody waits for it.
-constexpr size_t kFinalAtOnce = 1024;
 
 // The largest sums first, then by key.
 bool IsBefore(const TopCount& a, const TopCount& b) noexcept {
@@ -121,12 +25,109 @@ bool IsBefore(const TopCount& a, const TopCount& b) noexcept {
   return a.key < b.key;
 }
 
+// --- Other options
+
+// As for folders: see any_folder.cc.
+bool TakeRollupOption(RollupOptions& before, std::string_view option, std::string_view value) {
+  if (option == "on_late") return TakeValue(value, before.on_late);
+  if (option == "retention") return TakeValue(value, before.retention);
+  if (option == "forget_after") return TakeValue(value, before.forget_after);
+  return true;
+}
+
+// Windows, what was said to be final, and which events are late, have their meaning from all the
+// others.
+std::string_view FixedRollupOption(const RollupOptions& now, const RollupOptions& then) {
+  // A new option does not compile here until it was thought about.
+  const auto& [windows, calendar, calendar_name, lateness, margin, on_late, deduplication,
+               retention, forget_after, clears, store, limits, leases] = now;
+  const bool corrects = on_late == OnLateAdd::kCorrect;
+  if (windows != then.windows) return "windows";
+  if (calendar_name != then.calendar_name || !calendar != !then.calendar) return "calendar";
+  if (lateness != then.allowed_lateness) return "allowed_lateness";
+  if (margin != then.margin) return "margin";
+  if (corrects != (then.on_late == OnLateAdd::kCorrect)) return "on_late from or to kCorrect";
+  if (deduplication != then.deduplication_window) return "deduplication_window";
+  if (clears != then.clears) return "clears";
+  return store != then.store ? "a store" : std::string_view();
+}
+
+absl::Status CheckWindows(const RollupOptions& options) {
+  const std::vector<Duration>& windows = options.windows;
+  if (windows.empty() || windows.size() > kResolutionsMax) {
+    return OutOfRange("windows", "1 to " + std::to_string(kResolutionsMax) + " lengths");
+  }
+  for (size_t i = 0; i < windows.size(); ++i) {
+    if (windows[i] <= Duration{0}) return OutOfRange("windows", "above zero");
+    if (windows[i] == kForever) return OutOfRange("windows", "below kForever");
+    if (i > 0 && windows[i] <= windows[i - 1]) return OutOfRange("windows", "ascending");
+    if (options.calendar) continue;
+    if (windows[i] % windows[0] != Duration{0}) {
+      return OutOfRange("windows", "multiples of the first one");
+    }
+  }
+  if (options.calendar_name.empty() != !options.calendar) {
+    return OutOfRange("calendar_name", "given with a calendar, and only with one");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Check(const RollupOptions& options, int partitions) {
+  if (absl::Status windows = CheckWindows(options); !windows.ok()) return windows;
+  if (options.allowed_lateness < Duration{0}) return OutOfRange("allowed_lateness", "zero or more");
+  if (options.allowed_lateness == kForever) {
+    return OutOfRange("allowed_lateness", "given, and below kForever: no window would be final");
+  }
+  if (options.margin < Duration{0} || options.margin == kForever) {
+    return OutOfRange("margin", "zero or more, below kForever");
+  }
+  const bool is_default = options.deduplication_window == Duration{0};
+  if (!is_default && (options.deduplication_window < options.allowed_lateness ||
+                      options.deduplication_window == kForever)) {
+    return OutOfRange("deduplication_window", "allowed_lateness or more, below kForever");
+  }
+  if (options.retention < Duration{0}) return OutOfRange("retention", "zero or more");
+  if (options.forget_after < options.retention) {
+    return OutOfRange("forget_after", "retention or more");
+  }
+  absl::Status limits = CheckLimits({{"limits.max_keys", options.limits.max_keys},
+                                     {"limits.max_bytes", options.limits.max_bytes},
+                                     {"limits.max_backlog", options.limits.max_backlog}},
+                                    partitions);
+  limits.Update(CheckLeases(options.leases, partitions));
+  return limits;
+}
+
 }  // namespace
+
+absl::Status RollupCore::UseOptionsOf(const Description& then) {
+  absl::StatusOr<RollupOptions> before = OptionsOf(
+      then, options_, TakeRollupOption,
+      [&](const RollupOptions& o) { return Check(o, engine().partition_count()); },
+      [&](const RollupOptions& o) { return FixedRollupOption(o, options_); });
+  if (!before.ok()) return before.status();
+  before_ = *std::move(before);
+  return absl::OkStatus();
+}
+
+absl::Status RollupCore::SetOptions(const RollupOptions& options) {
+  absl::Status in_range = Check(options, engine().partition_count());
+  if (!in_range.ok()) return in_range;
+  return ChangeOptions([&] { return FixedRollupOption(options_, options); },
+                       [&] {
+                         options_.on_late = options.on_late;
+                         options_.retention = options.retention;
+                         options_.forget_after = options.forget_after;
+                         options_.limits = options.limits;
+                         options_.leases = options.leases;
+                       });
+}
 
 Description RollupCore::Describe() const {
   Description rollup;
   rollup.kind = "rollup";
   for (const Duration length : options_.windows) rollup.Add("windows", length);
+  if (!options_.calendar_name.empty()) rollup.Add("calendar", options_.calendar_name);
   rollup.Add("allowed_lateness", options_.allowed_lateness);
   rollup.Add("margin", options_.margin);
   rollup.Add("on_late", static_cast<uint64_t>(options_.on_late));
@@ -202,20 +203,6 @@ void RollupCore::BeginClosing(EngineTime now, LeaseTime leases) ABSL_NO_THREAD_S
 
 // --- Reads
 
-// The result of `look(book, key, hash, at)`.
-template <class Result, class Look>
-Result RollupCore::Ask(std::string_view key, Result if_absent, const Look& look) {
-  if (key.size() > kKeyBytesMax) return if_absent;
-  const PackedKey packed(key);
-  const uint64_t hash = HashOf(packed);
-  const Home& home = HomeOf(packed);
-  LockGuard guard(home.partition->lock());
-  if (home.book == nullptr) return if_absent;
-  return LookAt(home, [&](RollupBook& book, const Instant& at) -> Result {
-    return look(book, packed, hash, at);
-  });
-}
-
 std::vector<CountedWindow> RollupCore::History(std::string_view key, EngineTime from, EngineTime to,
                                                Duration window) {
   std::vector<CountedWindow> out;
@@ -266,79 +253,6 @@ CounterRef RollupCore::Ref(std::string_view key, const std::shared_ptr<EngineCor
   return {std::move(count), core};
 }
 
-// --- The store
-
-// Makes final what is due, a part at a time, so that others have their turn at the lock.
-void RollupCore::FinalizeDue(const Home& home) {
-  for (bool all = false; !all;) {
-    LongLockGuard guard(home.partition->lock());
-    if (home.book == nullptr) return;
-    Budget budget(kFinalAtOnce, home.partition->lock());
-    all = Do(home, [&](const Instant& at) { return home.book->CloseDue(at, budget); });
-  }
-}
-
-Publication RollupCore::Publish(size_t max) {
-  Publication publication;
-  if (options_.store == nullptr) return publication;
-  std::vector<std::string> keys;
-  for (size_t i = 0; i < home_count(); ++i) {
-    const Home& home = this->home(i);
-    FinalizeDue(home);
-    // Those that are there now: one that fails waits for the next call.
-    size_t left = 0;
-    {
-      LockGuard guard(home.partition->lock());
-      if (home.book != nullptr) left = Typed(home.book)->queued();
-    }
-    while (left > 0 && max > 0) {
-      keys.clear();
-      {
-        LockGuard guard(home.partition->lock());
-        if (home.book == nullptr) break;
-        Do(home, [&](const Instant& at) {
-          Typed(home.book)->TakeUnpublished(std::min({left, max, kPublishedAtOnce}), at, keys);
-        });
-      }
-      if (keys.empty()) break;
-      left -= std::min(left, keys.size());
-      max -= keys.size();
-      for (const std::string& key : keys) Publish(key, publication);
-    }
-    LockGuard guard(home.partition->lock());
-    if (home.book != nullptr) publication.more |= Typed(home.book)->unpublished() > 0;
-  }
-  return publication;
-}
-
-// Applies `change(book, counter, at)` to the book of a counter; nothing if that is gone.
-template <class Change>
-auto RollupCore::WithCounter(const std::string& key, const Change& change) {
-  const PackedKey packed(key);
-  const EventRef counter{packed, HashOf(packed), nullptr, kBeginningOfTime};
-  const Home& home = HomeOf(packed);
-  LockGuard guard(home.partition->lock());
-  if (home.book == nullptr) return RollupBook::Step::kNothing;
-  return Do(home, [&](const Instant& at) { return change(*Typed(home.book), counter, at); });
-}
-
-void RollupCore::Publish(const std::string& key, Publication& publication) {
-  using Step = RollupBook::Step;
-  Checkpoint ours;
-  const absl::StatusOr<Checkpoint> loaded = options_.store->Load(key);
-  Step step = WithCounter(key, [&](RollupBook& book, const EventRef& counter, const Instant& at) {
-    return book.TakeLoaded(counter, loaded, at, ours);
-  });
-  if (step == Step::kWanted) {
-    const absl::StatusOr<Checkpoint> kept = options_.store->Publish(key, ours);
-    step = WithCounter(key, [&](RollupBook& book, const EventRef& counter, const Instant& at) {
-      return book.TakeKept(counter, ours, kept, at);
-    });
-  }
-  publication.published += step == Step::kKept;
-  publication.failed += step == Step::kFailed;
-}
-
 // The same in every partition that has had an event.
 std::optional<Duration> RollupCore::FinalLag() {
   for (size_t i = 0; i < home_count(); ++i) {
@@ -369,50 +283,6 @@ EventualCount CounterRef::Eventual() const noexcept {
 
 // --- The handle
 
-namespace {
-
-absl::Status CheckWindows(const std::vector<Duration>& windows) {
-  if (windows.empty() || windows.size() > kResolutionsMax) {
-    return OutOfRange("windows", "1 to " + std::to_string(kResolutionsMax) + " lengths");
-  }
-  for (size_t i = 0; i < windows.size(); ++i) {
-    if (windows[i] <= Duration{0}) return OutOfRange("windows", "above zero");
-    if (windows[i] == kForever) return OutOfRange("windows", "below kForever");
-    if (i > 0 && windows[i] <= windows[i - 1]) return OutOfRange("windows", "ascending");
-    if (windows[i] % windows[0] != Duration{0}) {
-      return OutOfRange("windows", "multiples of the first one");
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Check(const RollupOptions& options, int partitions) {
-  if (absl::Status windows = CheckWindows(options.windows); !windows.ok()) return windows;
-  if (options.allowed_lateness < Duration{0}) return OutOfRange("allowed_lateness", "zero or more");
-  if (options.allowed_lateness == kForever) {
-    return OutOfRange("allowed_lateness", "given, and below kForever: no window would be final");
-  }
-  if (options.margin < Duration{0} || options.margin == kForever) {
-    return OutOfRange("margin", "zero or more, below kForever");
-  }
-  const bool is_default = options.deduplication_window == Duration{0};
-  if (!is_default && (options.deduplication_window < options.allowed_lateness ||
-                      options.deduplication_window == kForever)) {
-    return OutOfRange("deduplication_window", "allowed_lateness or more, below kForever");
-  }
-  if (options.retention < Duration{0}) return OutOfRange("retention", "zero or more");
-  if (options.forget_after < options.retention) {
-    return OutOfRange("forget_after", "retention or more");
-  }
-  absl::Status limits = CheckLimits({{"limits.max_keys", options.limits.max_keys},
-                                     {"limits.max_bytes", options.limits.max_bytes},
-                                     {"limits.max_backlog", options.limits.max_backlog}},
-                                    partitions);
-  return limits.ok() ? CheckLeases(options.leases, partitions) : limits;
-}
-
-}  // namespace
-
 RollupCounter::RollupCounter(std::shared_ptr<EngineCore> engine,
                              std::shared_ptr<RollupCore> core) noexcept
     : EmissionSource(AnyCollection(engine, core)),
@@ -421,7 +291,12 @@ RollupCounter::RollupCounter(std::shared_ptr<EngineCore> engine,
 
 absl::StatusOr<RollupCounter> RollupCounter::Open(Engine& engine, std::string_view name,
                                                   const RollupOptions& options) {
-  auto core = OpenCore<RollupCore>(engine, name, Check(options, engine.partitions()), options);
+  absl::Status right = Check(options, engine.partitions());
+  // With no lock held: the store may block, and call engines.
+  if (right.ok() && options.store != nullptr) {
+    right = options.store->CheckCalendar(options.calendar_name);
+  }
+  auto core = OpenCore<RollupCore>(engine, name, right, options);
   if (!core.ok()) return core.status();
   return RollupCounter(EngineAccess::CoreOf(engine), *std::move(core));
 }
@@ -483,12 +358,27 @@ CounterRef RollupCounter::Ref(std::string_view key) noexcept {
 Publication RollupCounter::Publish(size_t max) noexcept {
   return Call::WouldBeNested() ? Publication{} : core_->Publish(max);
 }
+absl::Status RollupCounter::LoadCheckpoints(std::string& cursor, size_t max) noexcept {
+  if (!Call::WouldBeNested()) return core_->LoadCheckpoints(cursor, max);
+  return absl::FailedPreconditionError("LoadCheckpoints() from inside a function of the caller's");
+}
 
+absl::Status RollupCounter::SetOptions(const RollupOptions& options) noexcept {
+  const Call call;
+  if (call.nested()) return absl::FailedPreconditionError("SetOptions() from inside another call");
+  return core_->SetOptions(options);
+}
+RollupOptions RollupCounter::options() const noexcept {
+  return Guarded([&] { return core_->options(); });
+}
 RollupLedger RollupCounter::ledger() const noexcept {
   return Guarded([&] { return core_->rollup_ledger(); });
 }
 RollupSizes RollupCounter::sizes() const noexcept {
   return Guarded([&] { return core_->rollup_sizes(); });
+}
+size_t RollupCounter::held_bytes() const noexcept {
+  return Guarded([&] { return core_->held_bytes(); });
 }
 void RollupCounter::Close() noexcept { any_.Close(); }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,7 +14,9 @@
 #include <absl/functional/function_ref.h>
 
 #include "engine/base/concat.h"
+#include "engine/base/copies.h"
 #include "engine/base/inside.h"
+#include "engine/base/lock.h"
 #include "engine/core/collection.h"
 #include "engine/core/engine_core.h"
 #include "engine/core/snapshot_head.h"
@@ -37,47 +38,105 @@ absl::Status WriteBlocks(const Pieces& pieces, uint32_t owner, BlockKind& kind, 
   return absl::OkStatus();
 }
 
+class PartCopy;
+
+// Ends the copying of a snapshot whose copies are too much.
+class CopyOwner {
+ public:
+  virtual CopyCount& count() noexcept = 0;
+  // Called under the lock of the partition that `full` copies, in the midst of an operation.
+  virtual void EndAsFull(PartCopy& full) noexcept = 0;
+
+ protected:
+  ~CopyOwner() = default;
+};
+
+// What the books of a partition have written, and the snapshot has not yet.
+class KeptPieces final : public Copies::Holder {
+ public:
+  explicit KeptPieces(Copies& copies) : Holder(copies) {}
+  ~KeptPieces() override { Leave(); }
+
+  // As many as there is room for.
+  void Keep(size_t book, Pieces pieces) {
+    for (FieldWriter::Piece& piece : pieces) {
+      if (piece.size < kBlockBytesMax / 2) CutToSize(piece);
+      const auto put = [&] { pieces_.push_back({book, std::move(piece)}); };
+      if (!Hold(piece.size, put)) return;
+    }
+  }
+  // Moves the first one of a book out. Returns whether there was one.
+  bool Take(size_t book, FieldWriter::Piece& piece) {
+    LockGuard guard(lock());
+    const auto first = std::ranges::find(pieces_, book, &Kept::book);
+    if (first == pieces_.end()) return false;
+    piece = std::move(first->piece);
+    pieces_.erase(first);
+    LetGo(piece.size);
+    return true;
+  }
+
+ private:
+  struct Kept {
+    size_t book;
+    FieldWriter::Piece piece;
+  };
+  static void CutToSize(FieldWriter::Piece& piece) {
+    auto exact = std::make_unique<char[]>(piece.size);
+    std::memcpy(exact.get(), piece.data.get(), piece.size);
+    piece.data = std::move(exact);
+  }
+  void Free() noexcept override { pieces_.clear(); }
+
+  std::deque<Kept> pieces_;
+};
+
 // The copy of one partition: begun by whoever comes first, and gone on with by the thread that takes
 // the snapshot. Calls are made under the partition's lock, but for begun(), and for book_count() and
 // collection(), which do not change once it has begun.
-class PartCopy final : public PartitionCopier {
+class PartCopy final : public PartitionCopier, private Copies {
  public:
+  explicit PartCopy(CopyOwner& owner) : owner_(owner) {}
+
   void Begin(const Partition& partition) override ABSL_NO_THREAD_SAFETY_ANALYSIS {
     partition.ForEachBook([&](uint32_t collection, Book& book) {
+      if (owner_.count().given_up()) return;
       FieldWriter out(kBlockBytesMax);
-      const bool more = book.BeginSave(out);
-      books_.push_back({collection, more ? &book : nullptr, out.TakePieces()});
+      const bool more = book.BeginSave(out, *this);
+      books_.push_back({collection, more ? &book : nullptr});
+      kept_.Keep(books_.size() - 1, out.TakePieces());
     });
     begun_.store(true, std::memory_order_release);
   }
-  void Leave(Book& book) override {
-    for (BookCopy& copy : books_) {
-      if (copy.more != &book) continue;
-      FieldWriter out(kBlockBytesMax);
-      while (book.SaveNext(out)) {
-      }
-      std::ranges::move(out.TakePieces(), std::back_inserter(copy.kept));
-      copy.more = nullptr;
-    }
-  }
   // The books keep nothing for it any more.
-  void End() {
-    for (const BookCopy& copy : books_) {
-      if (copy.more != nullptr) copy.more->EndSave();
-    }
-    books_.clear();
+  void End() noexcept override {
+    for (BookCopy& copy : books_) EndBook(copy);
+    Forget();
   }
+  void Leave(Book& book) override {
+    for (size_t i = 0; i < books_.size(); ++i) {
+      if (books_[i].more != &book) continue;
+      FieldWriter out(kBlockBytesMax);
+      while (!owner_.count().given_up() && book.SaveNext(out)) {
+        kept_.Keep(i, out.TakeFullPieces());
+      }
+      kept_.Keep(i, out.TakePieces());
+      EndBook(books_[i]);
+    }
+  }
+  using Copies::Forget;
 
   bool begun() const noexcept { return begun_.load(std::memory_order_acquire); }
 
   // The rest REQUIRES: begun. How many books there are, and the collection of each.
   size_t book_count() const noexcept { return books_.size(); }
   uint32_t collection(size_t book) const noexcept { return books_[book].collection; }
-  // Goes on with a book: writes its next part, or moves to `kept` those that others have written.
-  // Returns whether there may be more.
-  bool Next(size_t book, FieldWriter& out, Pieces& kept) {
+  // Goes on with a book, unless the snapshot was given up: writes its next part, or moves to `kept`
+  // one of those that others have written. Returns whether there may be more.
+  bool Next(size_t book, FieldWriter& out, FieldWriter::Piece& kept) {
+    if (owner_.count().given_up()) return false;
     BookCopy& copy = books_[book];
-    if (!copy.kept.empty()) return copy.kept.swap(kept), true;
+    if (kept_.Take(book, kept)) return true;
     if (copy.more == nullptr) return false;
     if (copy.more->SaveNext(out)) return true;
     copy.more = nullptr;
@@ -87,25 +146,50 @@ class PartCopy final : public PartitionCopier {
  private:
   struct BookCopy {
     uint32_t collection;
-    Book* more;   // null: the book has written all that it had
-    Pieces kept;  // which the snapshot has not
+    Book* more;  // null: the book has written all that it had
   };
 
+  static void EndBook(BookCopy& copy) noexcept {
+    if (Book* const book = std::exchange(copy.more, nullptr); book != nullptr) book->EndSave();
+  }
+  bool Add(size_t bytes) noexcept override {
+    return !owner_.count().given_up() && owner_.count().Add(bytes);
+  }
+  void Remove(size_t bytes) noexcept override { owner_.count().Remove(bytes); }
+  void EndAsFull() noexcept override { owner_.EndAsFull(*this); }
+
+  CopyOwner& owner_;
+  KeptPieces kept_{*this};
   std::vector<BookCopy> books_;
   std::atomic<bool> begun_ = false;
 };
 
-class SnapshotTaker {
+class SnapshotTaker final : public SnapshotTaking, private CopyOwner {
  public:
-  explicit SnapshotTaker(EngineCore& engine)
-      : engine_(engine), copies_(static_cast<size_t>(engine.partition_count())) {}
-  ~SnapshotTaker() { ForgetCopies(); }
+  SnapshotTaker(EngineCore& engine, uint64_t identity, uint64_t max_copy_bytes)
+      : engine_(engine), identity_(identity), count_(max_copy_bytes) {
+    CopyOwner& owner = *this;
+    for (int i = 0; i < engine.partition_count(); ++i) copies_.emplace_back(owner);
+  }
   SnapshotTaker(const SnapshotTaker&) = delete;
   SnapshotTaker& operator=(const SnapshotTaker&) = delete;
 
   absl::Status Take(ByteSink& sink, const SnapshotOptions& options);
+  // Any thread.
+  bool GiveUp() override;
+  uint64_t identity() const noexcept override { return identity_; }
+  SnapshotCopies copies() const noexcept override {
+    return {.bytes = count_.bytes(), .most_bytes = count_.most()};
+  }
 
  private:
+  CopyCount& count() noexcept override { return count_; }
+  void EndAsFull(PartCopy& full) noexcept override ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  absl::Status Write(ByteSink& sink, const SnapshotOptions& options);
+  // Why no more is written. REQUIRES: given up.
+  absl::Status GivenUp() const;
+  void EndCopy(size_t part);
+  void ForgetRests();
   absl::Status Cut(const SnapshotOptions& options);
   absl::Status CheckExpected(std::span<const SnapshotInfo::Collection> expected) const;
   void CutLocked(const EngineCore::Collections& collections);
@@ -126,8 +210,14 @@ class SnapshotTaker {
   };
 
   EngineCore& engine_;
+  const uint64_t identity_;
+  CopyCount count_;
+  Lock giving_up_;               // held by the thread that does so
   std::deque<PartCopy> copies_;  // by partition
+  size_t parts_written_ = 0;
   SnapshotHead head_;
+  // Held while a rest writes its next part, or is forgotten.
+  Lock rest_lock_;
   std::vector<CompanionRest> rests_;
   // Of the events that wait in an intake.
   std::shared_ptr<WaitingEvents> waiting_;  // null: none can
@@ -193,6 +283,7 @@ void SnapshotTaker::CutLocked(const EngineCore::Collections& collections) {
   head_.lease_now = timeline.lease_now();
   head_.position = timeline.position();
   size_t next = 0;
+  LockGuard guard(rest_lock_);  // who gives the snapshot up forgets them
   for (const auto& [name, collection] : collections) {
     head_.collections[next].entries = collection->CountEntries();
     FieldWriter shared;
@@ -225,13 +316,60 @@ void SnapshotTaker::HandOverAll() {
   }
 }
 
+void SnapshotTaker::EndCopy(size_t part) {
+  Partition& partition = engine_.partition(static_cast<int>(part));
+  LockGuard guard(partition.lock());
+  partition.EndCopy();
+  copies_[part].End();
+}
+
 void SnapshotTaker::ForgetCopies() {
+  for (size_t i = 0; i < copies_.size(); ++i) EndCopy(i);
+  ForgetRests();
+}
+
+// So that their events need not be kept.
+void SnapshotTaker::ForgetRests() {
+  LockGuard guard(rest_lock_);
+  for (CompanionRest& each : rests_) each.rest = nullptr;
+  waiting_copy_ = nullptr;
+}
+
+// Memory first, which needs no partition.
+bool SnapshotTaker::GiveUp() {
+  LockGuard guard(giving_up_);
+  if (!count_.EndAs(CopyCount::End::kGivenUp)) return count_.given_up();
+  for (PartCopy& copy : copies_) copy.Forget();
+  ForgetCopies();
+  return true;
+}
+
+// The caller has a partition, and perhaps others, so it waits for none: a book that somebody else has
+// goes on saving, without memory, until it would keep something. Of the partition that is full, the
+// saving ends when the operation is over.
+void SnapshotTaker::EndAsFull(PartCopy& full) noexcept {
+  const bool is_first = count_.EndAs(CopyCount::End::kFull);
   for (size_t i = 0; i < copies_.size(); ++i) {
     Partition& partition = engine_.partition(static_cast<int>(i));
-    LockGuard guard(partition.lock());
-    partition.EndCopy();
-    copies_[i].End();
+    if (is_first) copies_[i].Forget();
+    if (&copies_[i] == &full) {
+      partition.EndCopySoon();
+    } else if (is_first && partition.lock().try_lock()) {
+      partition.EndCopy();
+      copies_[i].End();
+      partition.lock().unlock();
+    }
   }
+  if (is_first) ForgetRests();
+}
+
+absl::Status SnapshotTaker::GivenUp() const {
+  if (count_.end() == CopyCount::End::kGivenUp) {
+    return absl::CancelledError("the snapshot was given up");
+  }
+  return absl::ResourceExhaustedError(Concat(
+      "max_copy_bytes: copies of what changed before its turn would take more than ", count_.max(),
+      " bytes; ", parts_written_, " of ", copies_.size(), " partitions were written"));
 }
 
 // Copies that have begun go first: they take memory.
@@ -261,20 +399,19 @@ absl::Status SnapshotTaker::WritePart(size_t part, BlockWriter& writer) {
     return WriteBlocks(pieces, owner, kind, BlockKind::kMore, writer);
   };
   const size_t books = locked([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    partition.CopyFirst();
+    if (!count_.given_up()) partition.CopyFirst();
     return copy.book_count();
   });
+  if (count_.given_up()) return GivenUp();
   for (size_t book = 0; book < books; ++book) {
     FieldWriter out(kBlockBytesMax);
     out(copy.collection(book));
     for (bool more = true; more;) {
-      Pieces kept;
+      FieldWriter::Piece kept{};
       more = locked([&] { return copy.Next(book, out, kept); });
-      for (FieldWriter::Piece& piece : kept) {
-        out.PutFields(piece.bytes());
-        piece.data = nullptr;
-        if (absl::Status status = write(out.TakeFullPieces()); !status.ok()) return status;
-      }
+      if (count_.given_up()) return GivenUp();
+      out.PutFields(kept.bytes());
+      kept.data = nullptr;
       if (absl::Status status = write(out.TakeFullPieces()); !status.ok()) return status;
     }
     if (absl::Status status = write(out.TakePieces()); !status.ok()) return status;
@@ -290,7 +427,8 @@ absl::Status SnapshotTaker::WriteRests(BlockWriter& writer) {
     absl::Status status = WriteRest(
         each.collection, out, [&](FieldWriter& to) { return each.rest->SaveNext(to); }, writer);
     if (!status.ok()) return status;
-    each.rest.reset();
+    LockGuard guard(rest_lock_);
+    each.rest = nullptr;
   }
   if (waiting_ == nullptr) return absl::OkStatus();
   return WriteRest(
@@ -309,15 +447,30 @@ absl::Status SnapshotTaker::WriteRest(uint32_t owner, FieldWriter& out,
   };
   if (absl::Status status = write(out.TakePieces()); !status.ok()) return status;
   for (bool more = true; more;) {
-    more = write_next(out);
+    {
+      LockGuard guard(rest_lock_);
+      if (count_.given_up()) return GivenUp();
+      more = write_next(out);
+    }
     absl::Status status = write(more ? out.TakeFullPieces() : out.TakePieces());
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
+// Whatever the sink says of a snapshot that was given up, that is what became of it.
 absl::Status SnapshotTaker::Take(ByteSink& sink, const SnapshotOptions& options) {
+  const absl::Status status = Write(sink, options);
+  const bool given_up = !count_.EndAs(CopyCount::End::kDone);
+  ForgetCopies();
+  // Who gives it up has left the partitions before another one begins.
+  LockGuard guard(giving_up_);
+  return given_up ? GivenUp() : status;
+}
+
+absl::Status SnapshotTaker::Write(ByteSink& sink, const SnapshotOptions& options) {
   if (absl::Status cut = Cut(options); !cut.ok()) return cut;
+  if (count_.given_up()) return GivenUp();  // before it could be: the cut has begun new copies
   BlockWriter writer(sink, options.identity, options.compress);
   if (absl::Status status = head_.Write(writer); !status.ok()) return status;
   std::vector<bool> written(copies_.size());
@@ -325,6 +478,7 @@ absl::Status SnapshotTaker::Take(ByteSink& sink, const SnapshotOptions& options)
     const size_t part = NextPart(written);
     written[part] = true;
     if (absl::Status status = WritePart(part, writer); !status.ok()) return status;
+    ++parts_written_;
   }
   if (absl::Status status = WriteRests(writer); !status.ok()) return status;
   return writer.Write(BlockKind::kEnd, head_.partitions, {});
@@ -337,11 +491,30 @@ absl::Status TakeSnapshot(Engine& engine, ByteSink& sink, const SnapshotOptions&
   if (Call().nested()) {
     return absl::FailedPreconditionError("TakeSnapshot() from inside a fold function");
   }
-  EngineCore& core = *EngineAccess::CoreOf(engine);
-  if (!core.BeginSnapshot()) return absl::UnavailableError("another snapshot is being taken");
-  const absl::Status status = SnapshotTaker(core).Take(sink, options);
-  core.EndSnapshot();
+  if (options.max_copy_bytes == 0) {
+    return absl::InvalidArgumentError("max_copy_bytes: must be 1 or more");
+  }
+  // The engine may be destroyed while the sink does not return.
+  const std::shared_ptr<EngineCore> core = EngineAccess::CoreOf(engine);
+  const auto taker =
+      std::make_shared<SnapshotTaker>(*core, options.identity, options.max_copy_bytes);
+  if (!core->BeginSnapshot(taker)) {
+    return absl::UnavailableError("another snapshot is being taken");
+  }
+  const absl::Status status = taker->Take(sink, options);
+  core->EndSnapshot();
   return status;
+}
+
+bool GiveUpSnapshot(Engine& engine, std::optional<uint64_t> identity) noexcept {
+  const Call call;
+  if (call.nested()) return false;
+  const std::shared_ptr<EngineCore> core = EngineAccess::CoreOf(engine);
+  return core->GiveUpSnapshot(identity);
+}
+
+SnapshotCopies SnapshotCopiesOf(Engine& engine) noexcept {
+  return EngineAccess::CoreOf(engine)->copies();
 }
 
 }  // namespace pleat::inline v0_1

@@ -1,9 +1,12 @@
+
+
 #include "engine/core/snapshot_head.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "engine/base/concat.h"
+#include "engine/core/option_table.h"
 #include "engine/core/parts_reader.h"
 #include "engine/core/source_positions.h"
 
@@ -95,7 +98,9 @@ SnapshotInfo SnapshotHead::Info() const {
       const bool is_lost = std::ranges::find(lost, i) != lost.end();
       if (!is_lost) collection.entries += each.entries[i];
     }
-    collection.options = each.description.options;
+    for (const auto& [option, value] : each.description.options) {
+      collection.options.emplace_back(option, ValueInWords(collection.kind, option, value));
+    }
     SourcePositions positions(info.partitions);
     FieldReader in(each.shared);
     positions.Load(in);

@@ -21,7 +21,7 @@ FoldOutcome Admission::Judge(Turn& turn) {
   if (ops_.marks != nullptr) {
     turn.marks = ops_.marks(ops_.context, turn.event.key.view(), turn.event.event);
   }
-  if (ops_.has_ids) {
+  if (HasId(turn)) {
     turn.name = memory_->ids().NameOf(turn.event.key, turn.marks.id);
     const auto content = memory_->ids().Find(turn.name, turn.now);
     if (content) return JudgeKnown(turn, *content);
@@ -59,16 +59,21 @@ FoldOutcome Admission::JudgeKnown(const Turn& turn, uint64_t content) noexcept {
                                        : Count(ledger_.conflict, FoldOutcome::kConflict);
 }
 
+// Whether an event that joins the key's group is handed out with it at once.
+inline bool Admission::IsHandedOut(const Turn& turn) const noexcept {
+  return options_.leading_events > 1 && groups_.CountOf(turn.number) < options_.leading_events;
+}
+
 // `inline`, here and below, asks the compiler to put these three into their callers: an event that
 // opens a group takes 25 instructions less.
 inline FoldOutcome Admission::JudgeNew(Turn& turn) {
   turn.starts = turn.marks.starts || IsTooOld(turn);
-  if (outbox_.refuses() && !turn.Joins(groups_)) {
+  if (outbox_.refuses() && (!turn.Joins(groups_) || IsHandedOut(turn))) {
     return Count(ledger_.overloaded, FoldOutcome::kOverloaded);
   }
   if (!MakeRoom(turn)) return Count(ledger_.over_limit, FoldOutcome::kOverLimit);
   if (turn.late) ++ledger_.late_folded;
-  if (ops_.has_ids) {
+  if (HasId(turn)) {
     memory_->ids().Remember(turn.name, turn.marks.content, turn.event.at, turn.now);
   }
   return turn.Joins(groups_) ? FoldOutcome::kFolded : FoldOutcome::kOpened;
@@ -78,12 +83,13 @@ inline FoldOutcome Admission::JudgeNew(Turn& turn) {
 
 // How many bytes the event takes, as far as that is known before folding.
 inline size_t Admission::NeedOf(const Turn& turn) const noexcept {
-  const size_t id = ops_.has_ids ? Memory::kNameBytes : 0;
+  const size_t id = HasId(turn) ? Memory::kNameBytes : 0;
   if (!turn.Joins(groups_)) {
     const size_t entries = options_.edge == Edge::kTrailing ? 1 : 2;
     return id + entries * groups_.BytesOfNew(turn.event.key);
   }
-  return id + (ops_.heap_bytes != nullptr ? 1 : 0);  // at least
+  const size_t cut = IsHandedOut(turn) ? groups_.BytesOf(turn.number) : 0;
+  return id + cut + (ops_.heap_bytes != nullptr ? 1 : 0);  // at least
 }
 
 // Whether the event may come in; if the limits say that others make room for it, they have.
@@ -127,7 +133,7 @@ bool Admission::MakeRoomInBytes(const Turn& turn, const Need& need) {
   bool fits = room_.FitsAtAll(bytes);
   // Emissions that wait now have closed for this event, which takes their room: but for the ids,
   // all that could go has gone.
-  if (emits_oldest_ && nothing_waits) fits = !ops_.has_ids || room_.FitsBesideMemory(bytes);
+  if (emits_oldest_ && nothing_waits) fits = !HasId(turn) || room_.FitsBesideMemory(bytes);
   if (!fits) ++ledger_.over_byte_limit;
   return fits;
 }

@@ -61,11 +61,14 @@ class Admission {
     return outcome;
   }
 
+  // Without a name it is never a duplicate.
+  bool HasId(const Turn& turn) const noexcept { return ops_.has_ids && !turn.marks.id.empty(); }
   bool IsLate(const Turn& turn) const noexcept;
   bool IsTooOld(const Turn& turn) const noexcept;
   FoldOutcome JudgeLate(Turn& turn);
   FoldOutcome JudgeKnown(const Turn& turn, uint64_t content) noexcept;
   FoldOutcome JudgeNew(Turn& turn);
+  bool IsHandedOut(const Turn& turn) const noexcept;
   size_t NeedOf(const Turn& turn) const noexcept;
   bool HasRoomForGroup() const noexcept { return ledger_.open < options_.limits.max_groups; }
   bool MakeRoom(Turn& turn);

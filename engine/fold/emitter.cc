@@ -26,6 +26,7 @@ Emitter::Emitter(const FolderOptions& options, const StateOps& ops, uint32_t par
                  const Parts& parts)
     : ops_(ops),
       edge_(options.edge),
+      leading_events_(options.leading_events),
       corrects_(options.late.on_late == OnLate::kCorrect),
       partition_(partition),
       latest_(parts.latest),
@@ -348,7 +349,8 @@ void Emitter::NoteGroup(TraceStep step, uint32_t number, EngineTime when, const 
 
 // Whether the leading emission has said all.
 bool Emitter::IsSilent(uint32_t number) const noexcept {
-  return edge_ == Edge::kLeading || (edge_ == Edge::kBoth && groups_.CountOf(number) == 1);
+  return edge_ == Edge::kLeading ||
+         (edge_ == Edge::kBoth && groups_.CountOf(number) <= leading_events_);
 }
 
 void Emitter::PushEmission(const Due& due, const Instant& at) {

@@ -62,6 +62,8 @@ class Emitter {
   Emitter(const FolderOptions& options, const StateOps& ops, uint32_t partition,
           const Parts& parts);
 
+  // Another observer, or none, from now on. NoteLimits() comes behind.
+  void SetObserver(FoldObserver* observer) noexcept { observer_ = observer; }
   // From now on the room has other limits. REQUIRES: no group is due.
   void NoteLimits() noexcept;
 
@@ -199,14 +201,15 @@ class Emitter {
 
   const StateOps& ops_;
   const Edge edge_;
-  const bool corrects_;  // late events name the emission that they correct
-  bool closes_plainly_;  // when time closes a group, only the ledger and the outbox ask
-  bool counts_gone_;     // when an emission leaves, there is more to uncount than its entry
+  const uint64_t leading_events_;  // that are handed out at once
+  const bool corrects_;            // late events name the emission that they correct
+  bool closes_plainly_;            // when time closes a group, only the ledger and the outbox ask
+  bool counts_gone_;  // when an emission leaves, there is more to uncount than its entry
   const uint32_t partition_;
   const Latest& latest_;
   GroupTable& groups_;
   Memory* const memory_;
-  FoldObserver* const observer_;
+  FoldObserver* observer_;
   Room& room_;
   Outbox& outbox_;
   Ledger& ledger_;

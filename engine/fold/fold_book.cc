@@ -42,16 +42,18 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const Setting& 
       on_arrival_(setting.on_arrival),
       opens_plainly_(OpensPlainly(options, setting.ops)),
       max_groups_(options.limits.max_groups),
+      leading_events_(options.leading_events),
       memory_(Memory::IsNeeded(options, setting.ops)
-                  ? std::make_unique<Memory>(pool, options, setting.name_key)
+                  ? std::make_unique<Memory>(pages_, options, setting.name_key)
                   : nullptr),
       observer_(FoldObserver::IsNeeded(options)
-                    ? std::make_unique<FoldObserver>(pool, options, setting.name_key,
+                    ? std::make_unique<FoldObserver>(pages_, options, setting.name_key,
                                                      setting.measure, memory_.get())
                     : nullptr),
-      groups_(pool, options, setting.ops),
+      groups_(pages_, options, setting.ops),
       room_(options.limits, groups_, memory_.get()),
       usual_plain_below_(plain_below_),
+      setting_(setting),
       hash_key_(setting.hash_key),
       ops_(setting.ops),
       end_rules_(options, setting.ops),
@@ -62,7 +64,7 @@ FoldBook::FoldBook(PagePool& pool, const FolderOptions& options, const Setting& 
                  {groups_, memory_.get(), room_, outbox_, emitter_, ledger_}) {}
 
 void FoldBook::AddTo(GapStats& stats) {
-  PLEAT_DCHECK(observer_ != nullptr);
+  if (observer_ == nullptr) return;  // measuring has ended meanwhile
   observer_->AddTo(stats);
   stats.events += ledger_.opened + ledger_.folded;
 }
@@ -186,6 +188,7 @@ void FoldBook::SetOptions(const FolderOptions& options, const Instant& at) {
   emitter_.CloseAllDue(at);
   Budget all;
   outbox_.ExpireLeases(at, all);
+  SetMeasure(options, now);
   const GroupClock::Periods before = groups_.clock().periods();
   const bool other_periods = GroupClock::PeriodsOf(options) != before;
   if (other_periods) SetPeriods(options);
@@ -204,6 +207,18 @@ void FoldBook::SetOptions(const FolderOptions& options, const Instant& at) {
                      OrderOf(position, Step::kBeforeIt), at);
   }
   if (other_periods) groups_.ArmByPeriods(before, now);
+}
+
+void FoldBook::SetMeasure(const FolderOptions& options, EngineTime now) {
+  if (!FoldObserver::IsNeeded(options)) {
+    observer_.reset();
+  } else if (observer_ == nullptr) {
+    observer_ = std::make_unique<FoldObserver>(pages_, options, setting_.name_key, setting_.measure,
+                                               memory_.get());
+  } else {
+    observer_->SetMeasure(options.measure, now);
+  }
+  emitter_.SetObserver(observer_.get());
 }
 
 // What has ended keeps the deadline that it had.

@@ -157,10 +157,11 @@ class FoldBook final : public OutboxBook,
   bool CloseDue(const Instant& at, Budget& budget) override;
   EngineTime NextDue() const noexcept override;
   Ledger ledger() const noexcept override;
+  size_t held_bytes() const noexcept override { return sizeof(*this) + pages_.bytes(); }
   // Adds the measurements. REQUIRES: the folder measures.
   void AddTo(GapStats& stats);
   size_t stale_deadlines() const noexcept { return groups_.stale_deadlines(); }
-  bool BeginSave(FieldWriter& out) override;
+  bool BeginSave(FieldWriter& out, Copies& copies) override;
   bool SaveNext(FieldWriter& out) override;
   void EndSave() noexcept override;
   void Load(FieldReader& in, const Instant& at) override;
@@ -195,6 +196,7 @@ class FoldBook final : public OutboxBook,
   }
 
   // --- Other options
+  void SetMeasure(const FolderOptions& options, EngineTime now);
   void SetPeriods(const FolderOptions& options);
   void SetLimits(const LimitOptions& limits);
   std::optional<Reason> ReasonByOptions(uint32_t number, EngineTime now) const;
@@ -231,14 +233,16 @@ class FoldBook final : public OutboxBook,
   const bool on_arrival_;
   bool opens_plainly_;  // nothing of an event but its key and stamp matters
   uint64_t max_groups_;
+  const uint64_t leading_events_;  // of a group, that are handed out at once
   Latest latest_;
-  const std::unique_ptr<Memory> memory_;          // null: nothing has to be remembered
-  const std::unique_ptr<FoldObserver> observer_;  // null: nothing is measured or learned
-  Ledger ledger_;                                 // but for the columns of the outbox
+  const std::unique_ptr<Memory> memory_;    // null: nothing has to be remembered
+  std::unique_ptr<FoldObserver> observer_;  // null: nothing is measured or learned
+  Ledger ledger_;                           // but for the columns of the outbox
   GroupTable groups_;
   Room room_;
   size_t usual_plain_below_;  // while no snapshot is being taken
-  const HashKey& hash_key_;   // for Load()
+  const Setting setting_;
+  const HashKey& hash_key_;  // for Load()
   const StateOps& ops_;
   EndRules end_rules_;
   Emitter emitter_;

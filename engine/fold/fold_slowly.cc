@@ -71,6 +71,9 @@ void FoldBook::Join(const Turn& turn) {
   if (states_end) {
     groups_.set_closing_time(number, ClosingTimeOf(group, turn.marks.close_at, turn.due_by));
   }
+  if (groups_.has_extra() && groups_.CountOf(number) <= leading_events_) [[unlikely]] {
+    emitter_.EmitLeading(number, OrderOf(turn.position, Step::kBehindIt), turn.at);
+  }
   std::optional<Reason> reason = end_rules_.ReasonBehind(groups_, number, turn.marks.ends);
   if (states_end && !reason && groups_.DueOf(number) <= turn.now) {
     reason = groups_.ReasonByTime(number);

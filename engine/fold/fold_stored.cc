@@ -6,15 +6,15 @@
 namespace pleat::inline v0_1 {
 
 // Emissions, names in the memory and groups come last, because they go on changing meanwhile.
-bool FoldBook::BeginSave(FieldWriter& out) {
+bool FoldBook::BeginSave(FieldWriter& out, Copies& copies) {
   latest_.Save(out);
   out(ledger_);
   if (groups_.has_closing_time()) out(ledger_.emissions[IndexOf(Reason::kClosingTime)]);
   if (observer_ != nullptr) observer_->Save(out);
   groups_.SaveFiled(out);
-  outbox_.BeginSave(out);
-  if (memory_ != nullptr) memory_->BeginSave();
-  groups_.BeginSave();
+  outbox_.BeginSave(out, copies);
+  if (memory_ != nullptr) memory_->BeginSave(copies);
+  groups_.BeginSave(copies);
   plain_below_ = 0;
   return true;
 }
@@ -63,10 +63,10 @@ uint32_t FoldBook::LoadEntry(FieldReader& in) {
   return entry;
 }
 
-void Memory::BeginSave() {
-  ids_.BeginSave();
-  emissions_.BeginSave();
-  pauses_.BeginSave();
+void Memory::BeginSave(Copies& copies) {
+  ids_.BeginSave(copies);
+  emissions_.BeginSave(copies);
+  pauses_.BeginSave(copies);
 }
 
 bool Memory::SaveNext(FieldWriter& out) {

@@ -29,10 +29,21 @@
 
 namespace pleat::inline v0_1 {
 
-// The most groups that a folder had open at a time, over all its partitions: these have their peaks
-// at different times, so that the folder's peak does not follow from theirs.
-class OpenPeak {
+// What measuring knows of a folder as a whole. The most groups that it had open at a time, over all
+// its partitions: these have their peaks at different times, so that the folder's peak does not
+// follow from theirs. And the events that came before it was measured.
+class MeasuredWhole {
  public:
+  // Measuring begins, or is over if there is nothing.
+  void Begin(uint64_t open, uint64_t events_before) noexcept {
+    peak_ = 0;
+    SetOpen(open);
+    events_before_ = events_before;
+  }
+  void SetOpen(uint64_t open) noexcept {
+    open_ = static_cast<int64_t>(open);
+    peak_ = std::max(peak_.load(), open_.load());
+  }
   void NoteOpened() noexcept {
     const int64_t open = open_.fetch_add(1, std::memory_order_relaxed) + 1;
     int64_t peak = peak_.load(std::memory_order_relaxed);
@@ -40,30 +51,45 @@ class OpenPeak {
     }
   }
   void NoteClosed() noexcept { open_.fetch_sub(1, std::memory_order_relaxed); }
-  void Save(FieldWriter& out) const { out(open_.load(), peak_.load()); }
+  // Only measuring that began behind an event writes the last field, and says so by the first: its
+  // complement.
+  void Save(FieldWriter& out) const {
+    const int64_t open = open_.load();
+    out(events_before_ == 0 ? open : ~open, peak_.load());
+    if (events_before_ > 0) out(events_before_);
+  }
   void Load(FieldReader& in) {
     int64_t open = 0;
     int64_t peak = 0;
+    uint64_t before = 0;
     in(open, peak);
-    in.Expect(0 <= open && open <= peak);
+    if (open < 0) {
+      open = ~open;
+      in(before);
+      in.Expect(before > 0);
+    }
+    in.Expect(open <= peak);
     open_ = open;
     peak_ = peak;
+    events_before_ = before;
   }
-  uint64_t peak() const noexcept {
+  uint64_t open_peak() const noexcept {
     return static_cast<uint64_t>(peak_.load(std::memory_order_relaxed));
   }
+  uint64_t events_before() const noexcept { return events_before_; }
 
  private:
   std::atomic<int64_t> open_{0};
   std::atomic<int64_t> peak_{0};
+  uint64_t events_before_ = 0;  // changes with all partitions locked
 };
 
 class Gaps {
  public:
-  // `pool` and `peak` outlive the object. The first `exact` events that fold are counted one by
+  // `pool` and `whole` outlive the object. The first `exact` events that fold are counted one by
   // one.
-  Gaps(PagePool& pool, size_t max_ghosts, uint64_t exact, OpenPeak& peak)
-      : exact_(exact), ghosts_(pool, max_ghosts), peak_(peak) {}
+  Gaps(Pages& pool, size_t max_ghosts, uint64_t exact, MeasuredWhole& whole)
+      : exact_(exact), ghosts_(pool, max_ghosts), whole_(whole) {}
 
   // An event stamped `at` at the time `edge`, whose key's group has `last`.
   void NoteFolded(EngineTime edge, EngineTime last, EngineTime at) {
@@ -75,7 +101,7 @@ class Gaps {
 
   // An event opens a group of a key that had none.
   void NoteOpened(uint64_t hash, EngineTime edge, EngineTime at) {
-    peak_.NoteOpened();
+    whole_.NoteOpened();
     NoteStamp(at);
     if (const std::optional<EngineTime> last = ghosts_.Take(hash)) gaps_.Add(Gap(edge, *last));
   }
@@ -85,14 +111,16 @@ class Gaps {
 
   // From the opening to its latest stamp.
   void NoteClosed(Duration span) {
-    peak_.NoteClosed();
+    whole_.NoteClosed();
     spans_.Add(static_cast<uint64_t>(span.count()));
   }
-  void NoteCancelled() noexcept { peak_.NoteClosed(); }
+  void NoteCancelled() noexcept { whole_.NoteClosed(); }
   // An emission of so many events.
   void NoteEmission(uint64_t events) { fold_sizes_.Add(events); }
 
   void Prefetch(uint64_t hash) const noexcept { ghosts_.Prefetch(hash); }
+
+  void SetMaxGhosts(size_t max, EngineTime now) { ghosts_.SetMax(max, now); }
 
   // See Book.
   void Save(FieldWriter& out) const;
@@ -125,7 +153,7 @@ class Gaps {
   EngineTime first_ = kEndOfTime;
   EngineTime last_ = kBeginningOfTime;
   Ghosts ghosts_;
-  OpenPeak& peak_;
+  MeasuredWhole& whole_;
   BucketCounts<2> spans_;
   BucketCounts<2> fold_sizes_;
 };

@@ -5,15 +5,9 @@
 namespace pleat::inline v0_1 {
 
 void Ghosts::Put(uint64_t hash, EngineTime last, EngineTime now) {
-  const auto forget = [&](EngineTime stamp) {
-    known_to_ = std::clamp(now - stamp, Duration::zero(), known_to_);
-  };
-  if (max_ == 0) return forget(last);
+  if (max_ == 0) return NoteForgotten(last, now);
   if (const uint32_t before = Find(hash); before != kNone) Erase(before);
-  if (size() == max_) {
-    forget(At(oldest_).last);
-    Erase(oldest_);
-  }
+  if (size() == max_) ForgetOldest(now);
   const uint32_t number = entries_.Allocate();
   At(number) = {.hash = hash, .last = last, .older = newest_, .newer = kNone};
   NewerThan(newest_) = number;
@@ -27,6 +21,20 @@ std::optional<EngineTime> Ghosts::Take(uint64_t hash) {
   const EngineTime last = At(number).last;
   Erase(number);
   return last;
+}
+
+void Ghosts::SetMax(size_t max, EngineTime now) {
+  max_ = max;
+  while (size() > max_) ForgetOldest(now);
+}
+
+void Ghosts::ForgetOldest(EngineTime now) {
+  NoteForgotten(At(oldest_).last, now);
+  Erase(oldest_);
+}
+
+void Ghosts::NoteForgotten(EngineTime stamp, EngineTime now) noexcept {
+  known_to_ = std::clamp(now - stamp, Duration::zero(), known_to_);
 }
 
 void Ghosts::Erase(uint32_t number) {

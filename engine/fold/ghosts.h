@@ -25,7 +25,7 @@ namespace pleat::inline v0_1 {
 class Ghosts {
  public:
   // `pool` outlives the ghosts. At most `max` are remembered.
-  Ghosts(PagePool& pool, size_t max) : max_(max), entries_(pool, sizeof(Entry)), index_(pool) {}
+  Ghosts(Pages& pool, size_t max) : max_(max), entries_(pool, sizeof(Entry)), index_(pool) {}
 
   // The key with this hash was seen at `last`, latest. `now` is when that is noted.
   void Put(uint64_t hash, EngineTime last, EngineTime now);
@@ -33,6 +33,9 @@ class Ghosts {
   // The stamp of the key's last event, if remembered. Forgets the stamp: the key's group is open
   // now.
   std::optional<EngineTime> Take(uint64_t hash);
+
+  // From now on so many are remembered; the others are forgotten.
+  void SetMax(size_t max, EngineTime now);
 
   // Brings the line that Put() and Take() read first towards the cache. The low half of the hash
   // will do.
@@ -75,8 +78,10 @@ class Ghosts {
     return number == kNone ? newest_ : At(number).older;
   }
   void Erase(uint32_t number);
+  void ForgetOldest(EngineTime now);
+  void NoteForgotten(EngineTime stamp, EngineTime now) noexcept;
 
-  const size_t max_;
+  size_t max_;
   Slab<NoCold, 12> entries_;
   KeyIndex index_;
   uint32_t oldest_ = kNone;

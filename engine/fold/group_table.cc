@@ -43,7 +43,7 @@ void GroupTable::FailHeapBytes() noexcept {
   Fail("HeapBytes() of a state has changed outside of its Fold()");
 }
 
-GroupTable::GroupTable(PagePool& pool, const FolderOptions& options, const StateOps& ops)
+GroupTable::GroupTable(Pages& pool, const FolderOptions& options, const StateOps& ops)
     : ops_(ops),
       state_offset_(StateOffset(options, ops)),
       two_lines_(StrideFor(options, ops) > 64),

@@ -67,7 +67,7 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
   using GroupEntry::Parts;
 
   // `options` holds this partition's share of the limits. `pool` and `ops` outlive the table.
-  GroupTable(PagePool& pool, const FolderOptions& options, const StateOps& ops);
+  GroupTable(Pages& pool, const FolderOptions& options, const StateOps& ops);
   ~GroupTable();
   GroupTable(const GroupTable&) = delete;
   GroupTable& operator=(const GroupTable&) = delete;
@@ -264,8 +264,8 @@ class GroupTable : GroupEntry, public ChangeByRule<GroupTable, GroupEntry::Group
   void LoadFiled(FieldReader& in, const HashKey& hash_key);
   // Writes the entries that are armed now, a strip at a time, also if they change meanwhile: see
   // Book::BeginSave(). At the end of it, too, call EndSave().
-  void BeginSave() {
-    images_ = std::make_unique<PlaceImages>(table_.end());
+  void BeginSave(Copies& copies) {
+    images_ = std::make_unique<PlaceImages>(table_.end(), copies);
     folds_touch_more_ = true;
   }
   bool SaveNext(FieldWriter& out);

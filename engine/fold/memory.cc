@@ -17,11 +17,12 @@ Duration EmissionsFor(const FolderOptions& options) {
 
 }  // namespace
 
-Memory::Memory(PagePool& pool, const FolderOptions& options, const HashKey& name_key)
+Memory::Memory(Pages& pool, const FolderOptions& options, const HashKey& name_key)
     : max_bytes_(options.limits.max_bytes),
       count_ready_(options.limits.count_ready),
       emissions_for_(EmissionsFor(options)),
-      ids_(pool, name_key, options.late.allowed_lateness),
+      ids_(pool, name_key,
+           std::max(options.late.allowed_lateness, options.late.deduplication_window)),
       emissions_(pool, options.late.allowed_lateness),
       pauses_(pool, options.quiet_period) {}
 

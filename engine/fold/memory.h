@@ -48,7 +48,7 @@ class Memory {
   }
 
   // `options` holds this partition's share of the limits. `pool` and `name_key` outlive the memory.
-  Memory(PagePool& pool, const FolderOptions& options, const HashKey& name_key);
+  Memory(Pages& pool, const FolderOptions& options, const HashKey& name_key);
 
   // Ids of events, with a hash of their content.
   EventIds& ids() noexcept { return ids_; }
@@ -69,11 +69,12 @@ class Memory {
   // --- All together
 
   // From now on other limits hold; an emission that is remembered already stays so for as long as it
-  // was to be. REQUIRES: with ids, the same allowed lateness.
+  // was to be. REQUIRES: with ids, the same allowed lateness and
+  // deduplication window.
   void SetOptions(const FolderOptions& options);
 
   // See Book. `knows(memo)`: whether the learner knows the class of a memo.
-  void BeginSave();
+  void BeginSave(Copies& copies);
   bool SaveNext(FieldWriter& out);
   void EndSave() noexcept;
   void Load(FieldReader& in, absl::FunctionRef<bool(QuietLearner::Memo)> knows);

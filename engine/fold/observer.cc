@@ -4,17 +4,27 @@
 
 namespace pleat::inline v0_1 {
 
-FoldObserver::FoldObserver(PagePool& pool, const FolderOptions& options, const HashKey& name_key,
+FoldObserver::FoldObserver(Pages& pool, const FolderOptions& options, const HashKey& name_key,
                            const Measure& measure, Memory* memory)
-    : name_key_(name_key),
+    : pool_(pool),
+      name_key_(name_key),
+      measure_(measure),
       quiet_period_(std::min(options.quiet_period, GroupClock::kAllOfTime)),
       memory_(memory) {
-  if (options.measure.gap_stats) {
-    gaps_ = std::make_unique<Gaps>(pool, options.measure.max_ghosts, measure.exact, *measure.peak);
-  }
+  SetMeasure(options.measure, EngineTime{});
   if (options.quiet_floor > Duration{0}) {
     PLEAT_DCHECK(memory_ != nullptr);
     learner_ = std::make_unique<QuietLearner>(options.quiet_floor, quiet_period_);
+  }
+}
+
+void FoldObserver::SetMeasure(const MeasureOptions& options, EngineTime now) {
+  if (!options.gap_stats) {
+    gaps_.reset();
+  } else if (gaps_ == nullptr) {
+    gaps_ = std::make_unique<Gaps>(pool_, options.max_ghosts, measure_.exact, *measure_.whole);
+  } else {
+    gaps_->SetMaxGhosts(options.max_ghosts, now);
   }
 }
 

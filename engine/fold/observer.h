@@ -23,10 +23,10 @@ namespace pleat::inline v0_1 {
 class FoldObserver {
  public:
   // How a folder measures: the first `exact` gaps within groups are counted one by one; all books
-  // of the folder share `peak`, which outlives them.
+  // of the folder share `whole`, which outlives them.
   struct Measure {
     uint64_t exact = 0;
-    OpenPeak* peak = nullptr;
+    MeasuredWhole* whole = nullptr;
   };
 
   static bool IsNeeded(const FolderOptions& options) noexcept {
@@ -34,7 +34,7 @@ class FoldObserver {
   }
 
   // `memory` may be null in a folder that does not learn. All arguments outlive the observer.
-  FoldObserver(PagePool& pool, const FolderOptions& options, const HashKey& name_key,
+  FoldObserver(Pages& pool, const FolderOptions& options, const HashKey& name_key,
                const Measure& measure, Memory* memory);
 
   // The learner's answer to an event that folds, `gap` after the event that left `memo`; without
@@ -73,6 +73,9 @@ class FoldObserver {
     quiet_period_ = quiet_period;
   }
 
+  // From now on as `options` say. What begins to be measured begins empty.
+  void SetMeasure(const MeasureOptions& options, EngineTime now);
+
   // See Book.
   void Save(FieldWriter& out) const;
   void Load(FieldReader& in);
@@ -88,7 +91,9 @@ class FoldObserver {
   }
 
  private:
+  Pages& pool_;
   const HashKey& name_key_;
+  const Measure measure_;
   Duration quiet_period_;  // of a folder that learns the ceiling
   Memory* const memory_;
   std::unique_ptr<Gaps> gaps_;             // null: nothing is measured

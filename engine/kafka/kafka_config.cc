@@ -139,9 +139,10 @@ absl::StatusOr<KafkaClient> OpenKafkaClient(const KafkaOptions& options,
       {{"brokers", &options.brokers}, {"topic", &options.topic}, {"group", &options.group}});
   if (!status.ok()) return status;
   KafkaConfiguration configuration(rd_kafka_conf_new());
-  status = SetAll(configuration.get(), options,
-                  {{"fetch.wait.max.ms", "100"}, {"statistics.interval.ms", "5000"}},
-                  OwnProperties(options), "KafkaLog");
+  std::vector<Property> first = {{"fetch.wait.max.ms", "100"}, {"statistics.interval.ms", "5000"}};
+  // A fetcher whose queue was full looks again so soon. Before 2.2 KafkaMember wakes it.
+  if (rd_kafka_version() >= 0x02020000) first.emplace_back("fetch.queue.backoff.ms", "10");
+  status = SetAll(configuration.get(), options, first, OwnProperties(options), "KafkaLog");
   if (!status.ok()) return status;
   rd_kafka_conf_set_rebalance_cb(configuration.get(), callbacks.on_rebalance);
   rd_kafka_conf_set_error_cb(configuration.get(), callbacks.on_error);

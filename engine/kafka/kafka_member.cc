@@ -16,7 +16,7 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-constexpr size_t kBytesAPoll = size_t{1} << 20;
+constexpr size_t kBytesAPoll = size_t{1} << 19;
 constexpr size_t kRecordBytes = 64;  // of a record beside its key and payload
 
 // librdkafka frees it.
@@ -30,6 +30,14 @@ void SetMetadata(rd_kafka_topic_partition_t& to, std::string_view text) {
 std::string_view MetadataOf(const rd_kafka_topic_partition_t& of) {
   if (of.metadata == nullptr) return {};
   return {static_cast<const char*>(of.metadata), of.metadata_size};
+}
+
+// A property of librdkafka.
+uint64_t NumberOf(rd_kafka_t& client, const char* property) {
+  char text[32] = "";
+  size_t size = sizeof text;
+  PLEAT_CHECK(rd_kafka_conf_get(rd_kafka_conf(&client), property, text, &size) == RD_KAFKA_CONF_OK);
+  return std::strtoull(text, nullptr, 10);
 }
 
 std::string_view IdIn(const rd_kafka_message_t& message, const std::string& header) {
@@ -79,6 +87,8 @@ absl::StatusOr<std::unique_ptr<KafkaMember>> KafkaMember::Join(const KafkaOption
   if (!client.ok()) return client.status();
   member->client_ = *std::move(client);
   member->answers_.reset(rd_kafka_queue_new(member->client_.get()));
+  member->queue_ = {.messages = NumberOf(*member->client_, "queued.min.messages"),
+                    .bytes = NumberOf(*member->client_, "queued.max.messages.kbytes") << 10};
   const rd_kafka_resp_err_t joined = member->Subscribe();
   if (joined != 0) return KafkaStatus(joined, rd_kafka_err2str(joined));
   return member;
@@ -96,7 +106,7 @@ absl::StatusOr<bool> KafkaMember::Poll(LogListener& listener) {
   AskCommitted();
   const bool more = TakeMessages();
   for (auto& [partition, held] : held_) HandOver(partition, held);
-  if (!more) SeekEnds();
+  if (!more) SeekFromNext();
   if (going_.is_leaving) GoOnLeaving();
   char reason[512] = "";
   if (rd_kafka_fatal_error(client_.get(), reason, sizeof reason) != 0) {
@@ -336,11 +346,13 @@ void KafkaMember::OnError(rd_kafka_resp_err_t error, const char* reason) {
 // Returns whether there may be more at once. One message at a time: before librdkafka 2.1 some are
 // lost where a batch meets a pause.
 bool KafkaMember::TakeMessages() {
-  size_t bytes = 0;
-  while (bytes < kBytesAPoll) {
+  for (size_t bytes = 0; bytes < kBytesAPoll;) {
     KafkaMessage message(rd_kafka_consumer_poll(client_.get(), 0));
     if (message == nullptr) return false;
-    bytes += message->len + message->key_len + kRecordBytes;
+    const size_t size = message->len + message->key_len + kRecordBytes;
+    bytes += size;
+    row_.bytes += size;
+    ++row_.messages;
     TakeMessage(std::move(message));
   }
   return true;
@@ -502,11 +514,15 @@ void KafkaMember::SettlePause(int partition, Held& held) {
   rd_kafka_resume_partitions(client_.get(), one.get());
 }
 
-// Once all that was fetched is handed over, so that a seek throws little away.
-void KafkaMember::SeekEnds() {
+// Once all that was fetched is handed over, so that a seek throws little away. When its queue is full,
+// librdkafka's fetcher sleeps for up to a second, and does not see that the queue is empty: a seek wakes it.
+void KafkaMember::SeekFromNext() {
+  const bool may_sleep = rd_kafka_version() < 0x02020000 &&
+                         (row_.messages > queue_.messages / 2 || row_.bytes > queue_.bytes / 2);
+  row_ = {};
   for (auto& [partition, held] : held_) {
     if (held.stage != Stage::kReading || held.is_paused) continue;
-    if (held.question == Question::kAsked) Move(partition, held, held.next);
+    if (may_sleep || held.question == Question::kAsked) Move(partition, held, held.next);
   }
 }
 

@@ -92,6 +92,11 @@ class KafkaMember {
     KafkaQueue closing;        // what librdkafka says while it closes: nothing that matters
   };
 
+  struct Amount {
+    uint64_t messages = 0;
+    uint64_t bytes = 0;
+  };
+
   explicit KafkaMember(const KafkaOptions& options)
       : topic_(options.topic),
         group_(options.group),
@@ -143,7 +148,7 @@ class KafkaMember {
   void Restart(int partition, Held& held, int64_t offset);
   void Unpause(int partition, Held& held);
   void SettlePause(int partition, Held& held);
-  void SeekEnds();
+  void SeekFromNext();
 
   KafkaPartitions One(int partition, int64_t offset) const;
   Held* Find(int partition);
@@ -163,6 +168,8 @@ class KafkaMember {
   std::vector<LogCommit> to_commit_;
   absl::Status trouble_;  // of this call of Poll()
   std::vector<LogRecord> records_;
+  Amount queue_;               // librdkafka fetches no more when its queue has one of the two
+  Amount row_;                 // taken since that queue was empty
   std::string member_id_;      // under which partitions were taken
   bool was_assigned_ = false;  // partitions, be it none
   Going going_;

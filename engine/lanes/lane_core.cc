@@ -199,12 +199,10 @@ std::span<const LogRecord> LaneCore::BatchAt(std::span<const LogRecord> records)
     end = last_.offset;
     if (passed_ticks_ < ticks_.size()) end = std::min(end, ticks_[passed_ticks_].offset);
   }
-  const EngineTime now = std::max(place_.now, records.front().logged);
   size_t size = 0;
   for (uint64_t next = place_.next; size < std::min(records.size(), kMost); ++size) {
     const LogRecord& each = records[size];
     if (each.offset < next || each.offset >= end) break;
-    if (!is_on_event_time() && std::max(place_.now, each.logged) != now) break;
     next = each.offset + 1;
   }
   return size < 2 ? std::span<const LogRecord>()
@@ -212,11 +210,11 @@ std::span<const LogRecord> LaneCore::BatchAt(std::span<const LogRecord> records)
 }
 
 void LaneCore::TakeBatch(std::span<const LogRecord> records) {
+  if (!is_on_event_time()) MoveEngine(std::max(place_.now, records.front().logged));
   std::vector<LogRecord> handled(records.begin(), records.end());
   for (LogRecord& each : handled) each.logged = place_.now = std::max(place_.now, each.logged);
-  if (!is_on_event_time()) MoveEngine(place_.now);
   handler_->HandleBatch(handled, lane_);
-  is_on_event_time() ? MoveEngine(engine_->now()) : PopAll();
+  MoveEngine(is_on_event_time() ? engine_->now() : place_.now);
   PassRecords(records.back().offset, records.size());
 }
 
@@ -478,7 +476,9 @@ void LaneCore::KeepSnapshot(LaneSnapshots& snapshots, bool stopping) {
   const bool has_many = place_.handled >= options_.replay_limit ||
                         (ticks_.size() == kLaneTicksMax && place_.handled > 0) ||
                         held_.IsSnapshotDue();
-  const bool is_due = has_many || (stopping && !IsKept());
+  // Until there is one under the options of now, nobody could go on from here under them.
+  const bool has_changed = !kept_.changed_option.empty();
+  const bool is_due = has_many || has_changed || (stopping && !IsKept());
   if (!is_due || !has_begun() || kept_.fresh || phase_ != LanePhase::kLive) return;
   const std::string note = Note();
   const absl::StatusOr<uint64_t> number = snapshots.Put(
@@ -487,6 +487,7 @@ void LaneCore::KeepSnapshot(LaneSnapshots& snapshots, bool stopping) {
   held_.TrySnapshot();
   why_ = number.status();
   if (!number.ok()) return;
+  kept_.changed_option.clear();
   kept_.at = place_;
   ++kept_.snapshots;
   held_.SetKept();

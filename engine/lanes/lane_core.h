@@ -141,6 +141,7 @@ class LaneCore {
     uint64_t commits = 0;
     uint64_t snapshots = 0;
     std::optional<LaneSnapshotPlace> snapshot;  // that commits name
+    std::string changed_option;  // of it, that the handler's collection has another value of
     std::optional<NewSnapshot> fresh;
     std::optional<Place> at;      // the place of the newest one
     std::vector<uint64_t> books;  // that are there, but for the newest one

@@ -106,7 +106,14 @@ absl::Status LaneCore::GoOn(const LogCommit& committed, LaneSnapshots& snapshots
     }
     streams_[static_cast<size_t>(of - last.streams.begin())].messages.CountConfirmed(name.second);
   }
-  // Another version makes other messages of the same records: so none may have to be made again.
+  // Another version makes other messages of the same records, and so do other options: so none may
+  // have to be made again.
+  if (!kept_.changed_option.empty() && !WasStoppedAt(committed.offset, last.now)) {
+    return absl::FailedPreconditionError(
+        Concat("partition ", partition_, ": ", kept_.changed_option,
+               " in the snapshot, and the last owner was not stopped in order: let its options go "
+               "on, and stop it"));
+  }
   if (is_same_version || WasStoppedAt(committed.offset, last.now)) return absl::OkStatus();
   return absl::FailedPreconditionError(
       Concat("partition ", partition_, ": the last owner had version ", last.version,
@@ -213,6 +220,14 @@ absl::Status LaneCore::Restore(const LaneSnapshotPlace& place, LaneSnapshots& sn
   if (!ReadNote((*restore)->info().note) || place_.next != place.offset) {
     return absl::DataLossError(
         Concat("partition ", partition_, ": snapshot ", place.number, " is one of another lane"));
+  }
+  for (const SnapshotInfo::Collection& each : (*restore)->info().collections) {
+    for (const auto& [option, now_it_is] : each.changed) {
+      const auto was =
+          std::ranges::find(each.options, option, [](const auto& o) { return o.first; });
+      kept_.changed_option = Concat("\"", each.name, "\": ", option, " is ", now_it_is, ", and ",
+                                    was == each.options.end() ? "absent" : was->second);
+    }
   }
   kept_.at = place_;
   return (*restore)->Finish();

@@ -10,7 +10,8 @@
 //
 // Invariants:
 //   - The log keeps the changes first() to next() - 1, at most `max`.
-//   - They are in the order (at, by time before by an event, position).
+//   - They are in the order (at, by time before by an event, position), and those of one call for many
+//     series in the order of (instant, position of the member).
 //   - A link leads to the nearest change of the same series, or to one that is kept no longer.
 #pragma once
 
@@ -38,6 +39,10 @@ class ChangeLog {
     EngineTime at;
     bool by_event;
     uint64_t position;
+    // Among the changes of one call for many series: the instant that decides, and the position of
+    // the member.
+    EngineTime instant = kBeginningOfTime;
+    uint64_t member = 0;
 
     friend constexpr auto operator<=>(const Order&, const Order&) noexcept = default;
   };

@@ -6,13 +6,6 @@
 #include "engine/base/check.h"
 
 namespace pleat::inline v0_1 {
-namespace {
-
-// A small live set begins a page for each of its parts, and one for each size of a sequence: more
-// than the engine counts on.
-constexpr size_t kBegunPages = 16;
-
-}  // namespace
 
 LiveSetBook::LiveSetBook(PagePool& pool, const LiveSetOptions& options, const PayloadOps& ops,
                          const HashKey& hash_key, const HashKey& name_key, uint32_t partition)
@@ -22,10 +15,10 @@ LiveSetBook::LiveSetBook(PagePool& pool, const LiveSetOptions& options, const Pa
       hash_key_(hash_key),
       name_key_(name_key),
       other_name_key_(MakeHashKey(name_key[1], name_key[2])),
-      members_(pool, ops, hash_key, [this](uint32_t m) { return series_.HashFor(m); }),
-      series_(pool, members_, options.ttl, options.retention),
-      tombstones_(pool, std::max(options.ttl, options.retention)),
-      plain_pages_(pool, kBegunPages * PagePool::kPageBytes) {}
+      pages_(pool),
+      members_(pages_, ops, hash_key, [this](uint32_t m) { return series_.HashFor(m); }),
+      series_(pages_, members_, options.ttl, options.retention),
+      tombstones_(pages_, std::max(options.ttl, options.retention)) {}
 
 LiveSetBook::Entry LiveSetBook::Find(const EventRef& event) const {
   const KeyView id = static_cast<const AnyMember*>(event.event)->id;

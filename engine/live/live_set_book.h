@@ -104,11 +104,15 @@ class LiveSetBook final : public FeedBook,
   using IsFuture = absl::FunctionRef<bool(EngineTime stamp)>;
   LiveSetCounts Import(const SeriesRef& series, const AnyBatch& rows, IsFuture is_future,
                        const Instant& at);
-  LiveSetControl Remove(const SeriesRef& series, std::string_view id,
-                        std::optional<EngineTime> stamp, bool only_if_not_newer, const Instant& at);
+  // `options.at` is a stamp, if it is given.
+  LiveSetControl Remove(const SeriesRef& series, std::string_view id, const RemoveOptions& options,
+                        const Instant& at);
   size_t RemoveBetween(const SeriesRef& series, EngineTime from, EngineTime to, const Instant& at);
   LiveSetControl SetTtl(const SeriesRef& series, Duration ttl, const Instant& at);
   size_t Clear(const SeriesRef& series, const Instant& at);
+  // `options` holds this partition's share of the limits; max_changes stays as it is. A TTL is
+  // changed as by SetTtl(), for all series without one of their own. O(series and changes).
+  void SetOptions(const LiveSetOptions& options, const Instant& at);
 
   // --- Reading, as of `now` or the latest time that the book was told of
 
@@ -129,7 +133,8 @@ class LiveSetBook final : public FeedBook,
 
   const LiveSetLedger& ledger() const noexcept { return ledger_; }
   LiveSetSizes sizes() const noexcept;
-  bool BeginSave(FieldWriter& out) override;
+  size_t held_bytes() const noexcept override { return sizeof(*this) + pages_.bytes(); }
+  bool BeginSave(FieldWriter& out, Copies& copies) override;
   bool SaveNext(FieldWriter& out) override;
   void EndSave() noexcept override;
   void Load(FieldReader& in, const Instant& at) override;
@@ -195,6 +200,9 @@ class LiveSetBook final : public FeedBook,
   void ForgetInOpenSeries(uint32_t retained);
   void RestoreMembers(uint32_t series, const LogOrder& order);
   void EndByTtl(uint32_t series, const LogOrder& order);
+  LogOrder OrderOf(uint32_t member, uint64_t position) const noexcept;
+  void RestoreAll(uint64_t position);
+  void EndAllByTtl(uint64_t position);
 
   // --- Tombstones. Their words are stamps.
   static EngineTime StampIn(uint64_t word) noexcept {
@@ -219,7 +227,7 @@ class LiveSetBook final : public FeedBook,
   size_t bytes() const noexcept { return members_.bytes() + series_.bytes() + tombstones_.bytes(); }
 
   // Members that every refresh reads lie close together.
-  const LiveSetOptions options_;
+  LiveSetOptions options_;
   const PayloadOps& ops_;
   const HashKey& hash_key_;
   const HashKey& name_key_;
@@ -227,11 +235,11 @@ class LiveSetBook final : public FeedBook,
   EngineTime seen_ = kBeginningOfTime;   // the latest time that this book was told of
   uint64_t last_position_ = UINT64_MAX;  // before the first
   LiveSetLedger ledger_;
+  PageAccount pages_;
   MemberTable members_;
   SeriesTable series_;
   ExpiringMap tombstones_;
   size_t kept_bytes_ = 0;  // the KeptBytes() of all series
-  const PagePool::PlainShare plain_pages_;
 };
 
 // --- What a batch calls millions of times a second

@@ -1,7 +1,8 @@
-// The calls of a LiveSetBook that are no events: removals and their tombstones, Clear() and
-// SetTtl().
+// The calls of a LiveSetBook that are no events: removals and their tombstones, Clear(), SetTtl() and
+// SetOptions().
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/live/live_set_book.h"
@@ -17,14 +18,18 @@ constexpr size_t kForgottenPerTombstone = 4;
 // --- Calls on members and series
 
 LiveSetControl LiveSetBook::Remove(const SeriesRef& series, std::string_view id,
-                                   std::optional<EngineTime> stamp, bool only_if_not_newer,
-                                   const Instant& at) {
+                                   const RemoveOptions& options, const Instant& at) {
   const uint64_t position = Begin(at);
-  EngineTime until = stamp.value_or(seen_);
+  const bool only_if_not_newer = options.only_if_not_newer;
+  EngineTime until = options.at.value_or(seen_);
   uint32_t number = FindMember(series, id);
   if (number != kNone && series_.IsRetained(number)) {
     // SetTtl() does not bring back what was removed.
-    if (!only_if_not_newer || members_.at(number).stamp <= until) Forget(number);
+    const EngineTime retained = members_.at(number).stamp;
+    if (!only_if_not_newer || retained <= until) {
+      until = std::max(until, retained);
+      Forget(number);
+    }
     number = kNone;
   }
   const bool newer = number != kNone && members_.at(number).stamp > until;
@@ -33,6 +38,8 @@ LiveSetControl LiveSetBook::Remove(const SeriesRef& series, std::string_view id,
     until = std::max(until, members_.at(number).stamp);
     End(number, Cause::kUnpublished, {seen_, /*by_event=*/true, position});
   }
+  // Nothing is stamped between two microseconds.
+  if (options.later_wins) until = SaturatingSub(until, Duration{1});
   LeaveTombstone(series, id, until, own);
   if (number == kNone) return LiveSetControl::kNothing;
   return newer && only_if_not_newer ? LiveSetControl::kNewer : LiveSetControl::kDone;
@@ -88,7 +95,9 @@ LiveSetControl LiveSetBook::SetTtl(const SeriesRef& name, Duration ttl, const In
     number = series_.Open(name.name, name.hash);
   }
   const Duration before = series_.TtlOf(number);
-  if (before == ttl) return LiveSetControl::kNothing;
+  // A TTL of its own that the live set has as well, by SetOptions(), is given back.
+  const bool gives_back = ttl == options_.ttl && series_.at(number).ttl != Duration::zero();
+  if (before == ttl && !gives_back) return LiveSetControl::kNothing;
   kept_bytes_ -= KeptBytes(number);
   series_.SetTtl(number, ttl == options_.ttl ? Duration::zero() : ttl);
   kept_bytes_ += KeptBytes(number);
@@ -126,13 +135,77 @@ void LiveSetBook::EndByTtl(uint32_t number, const LogOrder& order) {
   }
 }
 
+// --- Options
+
+// Members of many series change at once: their changes come in the order of their stamps, which does
+// not tell in which partition a series lies.
+void LiveSetBook::SetOptions(const LiveSetOptions& options, const Instant& at) {
+  const uint64_t position = Begin(at);
+  const bool is_longer = options.ttl > options_.ttl;
+  const bool same_times = options.ttl == options_.ttl && options.retention == options_.retention;
+  options_ = options;
+  if (same_times) return;
+  series_.SetTimes(options.ttl, options.retention);
+  if (is_longer) RestoreAll(position);
+  uint32_t place = 0;
+  series_.ForEachFrom(place, [this](uint32_t number) {
+    series_.Arm(number);
+    return true;
+  });
+  EndAllByTtl(position);
+}
+
+LiveSetBook::LogOrder LiveSetBook::OrderOf(uint32_t number, uint64_t position) const noexcept {
+  const Member& member = members_.at(number);
+  return {seen_, /*by_event=*/true, position, member.stamp, member.position};
+}
+
+void LiveSetBook::RestoreAll(uint64_t position) {
+  std::vector<uint32_t> all;
+  std::unordered_map<uint32_t, size_t> left;  // of each series, that are not announced yet
+  uint32_t place = 0;
+  series_.ForEachFrom(place, [&](uint32_t number) {
+    if (series_.at(number).ttl != Duration::zero()) return true;
+    const size_t before = all.size();
+    const bool was_empty = series_.Live(number) == 0;
+    series_.Restore(number, seen_, all);
+    if (all.size() == before) return true;
+    left[number] = all.size() - before;
+    if (was_empty) series_.SetSince(number, position);
+    return true;
+  });
+  std::ranges::sort(all, {}, [&](uint32_t member) { return OrderOf(member, position); });
+  for (const uint32_t member : all) {
+    ++ledger_.live;
+    --ledger_.expired;
+    Announce(Cause::kRestored, member, OrderOf(member, position),
+             --left[members_.at(member).series]);
+  }
+}
+
+// Nothing was due before: so members end in the order of their stamps.
+void LiveSetBook::EndAllByTtl(uint64_t position) {
+  Budget all;
+  uint32_t series = kNone;
+  SeriesTable::End end;
+  while (series_.Next(seen_, all, series, end) == Deadlines::Found::kDue) {
+    if (end.forgets) {
+      ForgetInOpenSeries(end.member);
+    } else {
+      EndByTime(end.member, Cause::kTtlChanged, OrderOf(end.member, position));
+    }
+    if (!series_.CloseIfEmpty(series)) series_.Arm(series);
+  }
+}
+
 // --- Tombstones
 
 ExpiringMap::Name LiveSetBook::TombstoneOf(const SeriesRef& series,
                                            std::string_view id) const noexcept {
   const PackedKey packed(id);
+  const size_t size = SpelledKey::Of(id).identity.size();
   const auto half = [&](const HashKey& key) {
-    return KeyedHash(series.name.HashWith(key), packed.HashWith(key), id.size(), key);
+    return KeyedHash(series.name.HashWith(key), packed.HashWith(key), size, key);
   };
   return {half(name_key_), half(other_name_key_)};
 }

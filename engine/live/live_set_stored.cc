@@ -17,7 +17,7 @@ void LiveSetLedgerFields(Fields& fields, Ledger& l) {
 
 }  // namespace
 
-bool LiveSetBook::BeginSave(FieldWriter& out) {
+bool LiveSetBook::BeginSave(FieldWriter& out, Copies& copies) {
   PLEAT_CHECK(ops_.stored());
   const uint64_t positions = last_position_ + 1;
   SaveHead(seen_, positions, out);
@@ -25,9 +25,9 @@ bool LiveSetBook::BeginSave(FieldWriter& out) {
   out.PutNumber(series_.size());
   out.PutNumber(members_.size());
   const StoredKeys keys(seen_, positions);
-  tombstones_.BeginSave();
-  series_.BeginSave(keys);
-  members_.BeginSave(keys);
+  tombstones_.BeginSave(copies);
+  series_.BeginSave(keys, copies);
+  members_.BeginSave(keys, copies);
   return true;
 }
 

@@ -14,6 +14,7 @@
 #include <pleat/time.h>
 
 #include "engine/table/packed_key.h"
+#include "engine/table/spelled_key.h"
 
 namespace pleat::inline v0_1 {
 
@@ -51,12 +52,19 @@ class PackedId {
 
   // Whether this is `id`, packed with its tag.
   bool Equals(uint8_t tag, const PackedId& id, uint8_t id_tag) const noexcept {
-    if (tag != id_tag) return false;
-    if (tag != kLong) return std::memcmp(bytes_, id.bytes_, sizeof(bytes_)) == 0;
-    return std::memcmp(bytes_, id.bytes_, 8) == 0 && view(tag) == id.view(tag);
+    if (tag == id_tag) {
+      if (tag != kLong) return std::memcmp(bytes_, id.bytes_, sizeof(bytes_)) == 0;
+      if (std::memcmp(bytes_, id.bytes_, 8) == 0 && view(tag) == id.view(tag)) return true;
+    }
+    return (tag == kLong || id_tag == kLong) && AreSpellings(view(tag), id.view(id_tag));
   }
 
  private:
+  // Whether two ids are one in two spellings.
+  [[gnu::noinline]] static bool AreSpellings(std::string_view a, std::string_view b) noexcept {
+    return SpelledKey::Of(a).identity == SpelledKey::Of(b).identity;
+  }
+
   void Refer(std::string_view id) noexcept {
     const char* const data = id.data();
     const auto size = static_cast<uint32_t>(id.size());

@@ -64,8 +64,8 @@ class MemberTable : public ChangeByRule<MemberTable, Member, TableSaving> {
   using Owner = std::function<uint32_t(uint32_t number)>;
 
   // `pool`, `ops` and `hash_key` outlive the table.
-  MemberTable(PagePool& pool, const PayloadOps& ops, const HashKey& hash_key,
-              SeriesHash series_hash, Owner owner = nullptr)
+  MemberTable(Pages& pool, const PayloadOps& ops, const HashKey& hash_key, SeriesHash series_hash,
+              Owner owner = nullptr)
       : ops_(ops),
         hash_key_(hash_key),
         series_hash_(std::move(series_hash)),
@@ -162,8 +162,8 @@ class MemberTable : public ChangeByRule<MemberTable, Member, TableSaving> {
   // Writes the members that there are now, a strip at a time, also if they change meanwhile: see
   // Book::BeginSave(). Each begins with the number of its owner, which `owners` tells. SaveNext()
   // returns whether there was a strip to write.
-  void BeginSave(const StoredKeys& keys) {
-    images_ = std::make_unique<TableSaving>(members_.end(), keys);
+  void BeginSave(const StoredKeys& keys, Copies& copies) {
+    images_ = std::make_unique<TableSaving>(members_.end(), keys, copies);
   }
   bool SaveNext(FieldWriter& out, const PlaceNumbers& owners);
   // REQUIRES: all were written, and EndSave() was not called.

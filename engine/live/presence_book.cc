@@ -12,10 +12,6 @@
 namespace pleat::inline v0_1 {
 namespace {
 
-Duration Sum(Duration ttl, Duration grace) noexcept {
-  return ttl > kForever - grace ? kForever : ttl + grace;
-}
-
 const PayloadOps& MetadataOps(void* context) noexcept {
   return *static_cast<const PayloadOps*>(context);
 }
@@ -80,19 +76,21 @@ PresenceBook::PresenceBook(PagePool& pool, const PresenceOptions& options, const
                            const HashKey& hash_key, uint32_t partition)
     : FeedBook(ops, partition, options.max_changes),
       options_(options),
-      kept_(Sum(options.ttl, options.grace)),
+      kept_(KeptFor(options)),
       ops_(ops),
       hash_key_(hash_key),
       user_ops_(OpsOfUsers(ops)),
       connection_ops_(OpsOfConnections()),
+      pages_(pool),
       users_(
-          pool, user_ops_, hash_key, [this](uint32_t user) { return users_.series.HashFor(user); },
+          pages_, user_ops_, hash_key,
+          [this](uint32_t user) { return users_.series.HashFor(user); },
           /*owner=*/nullptr, options.ttl, kept_),
       connections_(
-          pool, connection_ops_, hash_key,
+          pages_, connection_ops_, hash_key,
           [this](uint32_t number) { return users_.members.HashOf(PartOf(number).user); },
           [this](uint32_t number) { return PartOf(number).user; }, kept_, Duration::zero()),
-      sequences_(pool, by_user_) {}
+      sequences_(pages_, by_user_) {}
 
 // --- Finding
 
@@ -349,30 +347,6 @@ bool PresenceBook::SetMetadata(uint32_t user, const void* metadata) {
 
 // --- Ends
 
-// Calls `end(what)` for all that ends by the time that the book was told of, in order.
-template <class End>
-bool PresenceBook::EndDue(SeriesTable& table, Budget& budget, const End& end) {
-  for (;;) {
-    uint32_t series;
-    SeriesTable::End next;
-    const Deadlines::Found found = table.Next(seen_, budget, series, next);
-    if (found != Deadlines::Found::kDue) return found == Deadlines::Found::kNothing;
-    end(next);
-    EndMoreOf(table, series, budget, end);
-  }
-}
-
-// The same for the rest of a series, as long as no other series comes first.
-template <class End>
-void PresenceBook::EndMoreOf(SeriesTable& table, uint32_t series, Budget& budget, const End& end) {
-  while (!table.CloseIfEmpty(series)) {
-    const SeriesTable::End next = table.NextEnd(series);
-    if (next.due > seen_ || next.due >= table.NextDue() || budget.spent()) return table.Arm(series);
-    budget.Take();
-    end(next);
-  }
-}
-
 // Connections first: a user goes when there are none left.
 bool PresenceBook::CloseDue(const Instant& at, Budget& budget) {
   seen_ = std::max(seen_, at.now);
@@ -423,8 +397,8 @@ void PresenceBook::EndUser(uint32_t user, bool away, const LogOrder& order) {
 
 // --- Changes
 
-void PresenceBook::Announce(Cause cause, uint32_t user, EngineTime deadline,
-                            const LogOrder& order) {
+void PresenceBook::Announce(Cause cause, uint32_t user, EngineTime deadline, const LogOrder& order,
+                            size_t waiting) {
   const Member& member = users_.members.at(user);
   ++ledger_.changes;
   ++ledger_.causes[IndexOf(cause)];
@@ -433,7 +407,7 @@ void PresenceBook::Announce(Cause cause, uint32_t user, EngineTime deadline,
   change.cause = cause;
   change.at = order.at;
   change.count = users_.series.Held(member.series);
-  change.away = users_.series.at(member.series).retained;
+  change.away = users_.series.at(member.series).retained + waiting;
   change.stamp = member.stamp;
   change.deadline = deadline;
   change.series = users_.series.at(member.series).name.view();

@@ -66,6 +66,9 @@ class PresenceBook final : public FeedBook {
   Outcome Beat(const Who& who, uint64_t generation, const void* metadata, EngineTime stamp,
                const Instant& at);
   Outcome Leave(const Who& who, uint64_t generation, const Instant& at);
+  // `options` holds this partition's share of the limits; max_changes stays as it is. Who is away or
+  // gone by these options, or here again, is so at once. O(series and changes).
+  void SetOptions(const PresenceOptions& options, const Instant& at);
   // Counts a call that goes no further: kFuture or kOverLimit, which are returned.
   Outcome Refuse(Outcome why, const Instant&) noexcept { return Answer(why); }
 
@@ -87,7 +90,8 @@ class PresenceBook final : public FeedBook {
 
   const PresenceLedger& ledger() const noexcept { return ledger_; }
   PresenceSizes sizes() const noexcept;
-  bool BeginSave(FieldWriter& out) override;
+  size_t held_bytes() const noexcept override { return sizeof(*this) + pages_.bytes(); }
+  bool BeginSave(FieldWriter& out, Copies& copies) override;
   bool SaveNext(FieldWriter& out) override;
   void EndSave() noexcept override;
   void Load(FieldReader& in, const Instant& at) override;
@@ -110,14 +114,14 @@ class PresenceBook final : public FeedBook {
 
   // Members and their order.
   struct Level {
-    Level(PagePool& pool, const PayloadOps& ops, const HashKey& hash_key,
+    Level(Pages& pool, const PayloadOps& ops, const HashKey& hash_key,
           MemberTable::SeriesHash series_hash, MemberTable::Owner owner, Duration ttl,
           Duration retention)
         : members(pool, ops, hash_key, std::move(series_hash), std::move(owner)),
           series(pool, members, ttl, retention) {}
-    void BeginSave(const StoredKeys& keys) {
-      series.BeginSave(keys);
-      members.BeginSave(keys);
+    void BeginSave(const StoredKeys& keys, Copies& copies) {
+      series.BeginSave(keys, copies);
+      members.BeginSave(keys, copies);
     }
     void EndSave() noexcept {
       members.EndSave();
@@ -141,6 +145,11 @@ class PresenceBook final : public FeedBook {
     void Prefetch(uint32_t n) const noexcept { members.Prefetch(n); }
   };
 
+  // How long connections are kept: TTL and grace.
+  static Duration KeptFor(const PresenceOptions& options) noexcept {
+    const Duration ttl = options.ttl;
+    return ttl > kForever - options.grace ? kForever : ttl + options.grace;
+  }
   static PayloadOps OpsOfUsers(const PayloadOps& metadata);
   static PayloadOps OpsOfConnections();
 
@@ -206,7 +215,14 @@ class PresenceBook final : public FeedBook {
   void Drop(uint32_t connection);
   void EndUserByTime(const SeriesTable::End& end);
   void EndUser(uint32_t user, bool away, const LogOrder& order);
-  void Announce(Cause cause, uint32_t user, EngineTime deadline, const LogOrder& order);
+  // `waiting`: users of the series that are here again, and not announced yet.
+  void Announce(Cause cause, uint32_t user, EngineTime deadline, const LogOrder& order,
+                size_t waiting = 0);
+
+  // --- Other options
+  static void ArmAll(SeriesTable& table);
+  void BringBack(uint64_t position);
+  void EndByOptions(const SeriesTable::End& end, uint64_t position);
 
   // --- Saved
   static constexpr uint64_t kGenerationsMax = uint64_t{1} << 62;
@@ -224,8 +240,8 @@ class PresenceBook final : public FeedBook {
     return users_.bytes() + connections_.bytes() + sequences_.bytes();
   }
 
-  const PresenceOptions options_;
-  const Duration kept_;  // TTL + grace
+  PresenceOptions options_;
+  Duration kept_;  // TTL + grace
   const PayloadOps& ops_;
   const HashKey& hash_key_;
   const PayloadOps user_ops_;
@@ -234,11 +250,36 @@ class PresenceBook final : public FeedBook {
   uint64_t last_position_ = UINT64_MAX;  // before the first
   uint64_t generations_ = 0;             // given so far
   PresenceLedger ledger_;
+  PageAccount pages_;
   Level users_;
   Level connections_;
   ByUser by_user_{connections_.members};
   SequencePool<ByUser> sequences_;
 };
+
+// Calls `end(what)` for all that ends by the time that the book was told of, in order.
+template <class End>
+bool PresenceBook::EndDue(SeriesTable& table, Budget& budget, const End& end) {
+  for (;;) {
+    uint32_t series;
+    SeriesTable::End next;
+    const Deadlines::Found found = table.Next(seen_, budget, series, next);
+    if (found != Deadlines::Found::kDue) return found == Deadlines::Found::kNothing;
+    end(next);
+    EndMoreOf(table, series, budget, end);
+  }
+}
+
+// The same for the rest of a series, as long as no other series comes first.
+template <class End>
+void PresenceBook::EndMoreOf(SeriesTable& table, uint32_t series, Budget& budget, const End& end) {
+  while (!table.CloseIfEmpty(series)) {
+    const SeriesTable::End next = table.NextEnd(series);
+    if (next.due > seen_ || next.due >= table.NextDue() || budget.spent()) return table.Arm(series);
+    budget.Take();
+    end(next);
+  }
+}
 
 // What a collection with these counts tells.
 std::vector<Statistic> StatisticsOf(const PresenceLedger& ledger, const PresenceSizes& sizes);

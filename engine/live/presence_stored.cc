@@ -24,7 +24,7 @@ void PresenceLedgerFields(Fields& fields, Ledger& l) {
 
 }  // namespace
 
-bool PresenceBook::BeginSave(FieldWriter& out) {
+bool PresenceBook::BeginSave(FieldWriter& out, Copies& copies) {
   PLEAT_CHECK(ops_.stored());
   const uint64_t positions = last_position_ + 1;
   SaveHead(seen_, positions, out);
@@ -34,7 +34,7 @@ bool PresenceBook::BeginSave(FieldWriter& out) {
   for (Level* level : {&users_, &connections_}) {
     out.PutNumber(level->series.size());
     out.PutNumber(level->members.size());
-    level->BeginSave(keys);
+    level->BeginSave(keys, copies);
   }
   return true;
 }

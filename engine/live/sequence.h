@@ -82,7 +82,7 @@ template <SequenceMembers Members>
 class SequencePool {
  public:
   // `pages` and `members` outlive the pool.
-  SequencePool(PagePool& pages, Members& members)
+  SequencePool(Pages& pages, Members& members)
       : members_(members), trees_(pages, members), arrays_{Array(pages, 16),  Array(pages, 32),
                                                            Array(pages, 64),  Array(pages, 128),
                                                            Array(pages, 256), Array(pages, 512)} {}

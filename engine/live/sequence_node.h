@@ -240,7 +240,7 @@ uint32_t SlotAt(const Count (&counts)[kSlots], uint64_t live, uint32_t& rank) no
 // The memory of all nodes of a pool.
 class SequenceNodes {
  public:
-  explicit SequenceNodes(PagePool& pool)
+  explicit SequenceNodes(Pages& pool)
       : leaf_slots_(pool, sizeof(SequenceLeaf)),
         inner_slots_(pool, sizeof(SequenceChildren)),
         leaves_(pool),

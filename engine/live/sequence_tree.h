@@ -46,7 +46,7 @@ class SequenceTrees {
   using Entry = SequenceEntry;
   using Side = SequenceNodes::Side;
 
-  SequenceTrees(PagePool& pool, Members& members) : nodes_(pool), members_(members) {}
+  SequenceTrees(Pages& pool, Members& members) : nodes_(pool), members_(members) {}
 
   // A tree of these members, which are in order and at least one.
   SequenceTree Make(std::span<const uint32_t> numbers) {

@@ -14,8 +14,8 @@
 namespace pleat::inline v0_1 {
 
 // From now on no refresh is plain: each has to keep images.
-void SeriesTable::BeginSave(const StoredKeys& keys) {
-  images_ = std::make_unique<TableSaving>(table_.end(), keys);
+void SeriesTable::BeginSave(const StoredKeys& keys, Copies& copies) {
+  images_ = std::make_unique<TableSaving>(table_.end(), keys, copies);
   plain_before_ = kBeginningOfTime;
 }
 
@@ -79,7 +79,7 @@ uint32_t SeriesLoader::LoadSeries(FieldReader& in, const HashKey& hash_key,
 void SeriesLoader::LoadOrders(FieldReader& in, const StoredKeys& keys, Series& series) {
   using Pool = decltype(table_.stamps_);
   in(series.ttl);
-  in.Expect(series.ttl >= Duration::zero() && series.ttl != table_.ttl_);
+  in.Expect(series.ttl >= Duration::zero());
   series.since = in.Number();
   series.plain = Pool::Await(LoadSize(in), in);
   series.latest = keys.LoadTime(in);

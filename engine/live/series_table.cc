@@ -8,7 +8,7 @@
 
 namespace pleat::inline v0_1 {
 
-SeriesTable::SeriesTable(PagePool& pool, MemberTable& members, Duration ttl, Duration retention)
+SeriesTable::SeriesTable(Pages& pool, MemberTable& members, Duration ttl, Duration retention)
     : pool_(pool),
       members_(members),
       ttl_(ttl),

@@ -72,7 +72,7 @@ class SeriesTable : public ChangeByRule<SeriesTable, Series, TableSaving> {
   static constexpr uint32_t kNone = KeyIndex::kNone;
 
   // `ttl`, `retention`: those of the live set.
-  SeriesTable(PagePool& pool, MemberTable& members, Duration ttl, Duration retention);
+  SeriesTable(Pages& pool, MemberTable& members, Duration ttl, Duration retention);
   ~SeriesTable();
   SeriesTable(const SeriesTable&) = delete;
   SeriesTable& operator=(const SeriesTable&) = delete;
@@ -100,6 +100,12 @@ class SeriesTable : public ChangeByRule<SeriesTable, Series, TableSaving> {
     if (!table_.Holds(number) || !at(number).indexed) return;
     SetTtl(number, Duration::zero());
     CloseIfEmpty(number);
+  }
+  // From now on those of the live set. What ends next may be earlier: Arm() every series, after
+  // Restore().
+  void SetTimes(Duration ttl, Duration retention) noexcept {
+    ttl_ = ttl;
+    retention_ = retention;
   }
   // The series became non-empty at this position.
   void SetSince(uint32_t number, uint64_t position) { Change(number).since = position; }
@@ -208,7 +214,7 @@ class SeriesTable : public ChangeByRule<SeriesTable, Series, TableSaving> {
 
   // Writes the series that there are now, a strip at a time, also if they change meanwhile; as
   // MemberTable::BeginSave(). A SeriesLoader reads them.
-  void BeginSave(const StoredKeys& keys);
+  void BeginSave(const StoredKeys& keys, Copies& copies);
   bool SaveNext(FieldWriter& out);
   void EndSave() noexcept;
   // REQUIRES: all were written, and EndSave() was not called.
@@ -339,12 +345,12 @@ class SeriesTable : public ChangeByRule<SeriesTable, Series, TableSaving> {
 
   using Deadlined = SequencePool<ByDeadline>;
 
-  PagePool& pool_;
+  Pages& pool_;
   MemberTable& members_;
   ByStamp by_stamp_{members_};
   ByDeadline by_deadline_{members_};
-  const Duration ttl_;
-  const Duration retention_;
+  Duration ttl_;
+  Duration retention_;
   uint64_t last_hash_ = 0;  // of the series that had an event last
   uint32_t last_ = kNone;
   uint32_t closed_ = 0;

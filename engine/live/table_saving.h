@@ -21,7 +21,8 @@ class TableSaving {
   static constexpr uint32_t kNoEntry = UINT32_MAX;
 
   // All places in use now are below `end`. `keys`: those of members are written by these.
-  TableSaving(uint32_t end, const StoredKeys& keys) : images_(end), keys_(keys) {}
+  TableSaving(uint32_t end, const StoredKeys& keys, Copies& copies)
+      : images_(end, copies), keys_(keys) {}
 
   const StoredKeys& keys() const noexcept { return keys_; }
   // The numbers of the entries that were saved.

@@ -95,6 +95,13 @@ void WriteStateDirectory(const StateDirectoryMetrics& directory, Writer& out) {
   out.Of("pleat_snapshot_bytes", Type::kGauge, "The size of the newest snapshot; 0 without one.",
          "bytes")
       .Sample(labels, Plain(directory.state.bytes));
+  out.Of("pleat_snapshot_copy_bytes", Type::kGauge,
+         "What the snapshot under way keeps of entries that changed before their turn.", "bytes")
+      .Sample(labels, Plain(directory.state.copy_bytes));
+  out.Of("pleat_snapshot_most_copy_bytes", Type::kGauge,
+         "The most of these at any one time of the snapshot under way, or else of the last one.",
+         "bytes")
+      .Sample(labels, Plain(directory.state.most_copy_bytes));
   if (!directory.newest) return;
   out.Of("pleat_snapshot_timestamp_seconds", Type::kGauge, "When the newest was taken.", "seconds")
       .Sample(labels, Seconds(directory.newest->time_since_epoch()));

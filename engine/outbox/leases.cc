@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <new>
+#include <utility>
 
 #include "engine/base/check.h"
 
 namespace pleat::inline v0_1 {
 
-Leases::Leases(PagePool& pool, const LeaseOptions& options, const LeaseToken& origin,
+Leases::Leases(Pages& pool, const LeaseOptions& options, const LeaseToken& origin,
                Duration usual_timeout)
     : options_(options),
       origin_(origin),
@@ -19,6 +20,7 @@ Leases::Leases(PagePool& pool, const LeaseOptions& options, const LeaseToken& or
 uint32_t Leases::NewRecord(const Keyed& keyed) {
   const uint32_t number = records_.New();
   ::new (records_.hot(number)) Record{.keyed = keyed};
+  At(number).keyed.in_line = 0;
   return number;
 }
 
@@ -35,12 +37,12 @@ void Leases::Arm(uint32_t number, State state, LeaseTime until) {
 uint64_t Leases::Lengthen(uint32_t hash) noexcept { return hash | uint64_t{hash >> 6} << 48; }
 
 void Leases::PutAtHead(uint32_t number) {
-  if (!At(number).fresh) ++in_flight_;
+  if (IsInFlight(At(number))) ++in_flight_;
   records_.Index(Lengthen(At(number).keyed.hash), number);
 }
 
 void Leases::TakeFromHead(uint32_t number) {
-  if (!At(number).fresh) --in_flight_;
+  if (IsInFlight(At(number))) --in_flight_;
   records_.Unindex(number);
 }
 
@@ -57,6 +59,7 @@ void Leases::Wait(uint32_t head, const Keyed& emission) {
   Record& record = At(head);
   (record.first == kNone ? record.first : WaiterAt(record.last).next) = number;
   record.last = number;
+  CountIntoLine(record);
   ++new_;
 }
 
@@ -66,6 +69,7 @@ Leases::Keyed Leases::PopWaiter(Record& head) {
   waiters_.Free(number);
   head.first = waiter.next;
   if (head.first == kNone) head.last = kNone;
+  CountOutOfLine(head);
   return waiter.keyed;
 }
 
@@ -78,10 +82,12 @@ Ready Leases::TakeFirstWaiting(uint32_t head) {
 void Leases::LetNextCome(uint32_t number, const When& when) {
   TakeFromHead(number);
   Record& record = At(number);
+  if (record.state == State::kHolding) LetGo(record);
   uint32_t next = record.first_letter;
   if (next != kNone) {
     record.first_letter = At(next).first_letter;
     if (record.first_letter == kNone) record.last_letter = kNone;
+    --record.keyed.in_line;
   } else if (record.first != kNone) {
     const Keyed next_in_line = PopWaiter(record);
     next = NewRecord(next_in_line);
@@ -91,10 +97,11 @@ void Leases::LetNextCome(uint32_t number, const When& when) {
     return;
   }
   Record& successor = At(next);
-  successor.first = record.first;
-  successor.last = record.last;
-  successor.first_letter = record.first_letter;
-  successor.last_letter = record.last_letter;
+  successor.keyed.in_line = std::exchange(record.keyed.in_line, 0);
+  successor.first = std::exchange(record.first, kNone);
+  successor.last = std::exchange(record.last, kNone);
+  successor.first_letter = std::exchange(record.first_letter, kNone);
+  successor.last_letter = std::exchange(record.last_letter, kNone);
   PutAtHead(next);
   if (!successor.fresh) return Return(next, when);
   successor.state = State::kRequeued;
@@ -110,8 +117,38 @@ void Leases::TakePlaceOf(uint32_t requeued, uint32_t letter) {
   ::new (waiters_.hot(number)) Waiter{.keyed = before.keyed, .next = before.first};
   record.first = number;
   record.last = before.last == kNone ? number : before.last;
+  record.keyed.in_line = before.keyed.in_line + 1;
   TakeFromHead(requeued);
   records_.Free(requeued);
+}
+
+void Leases::PutLetterInLine(Record& head, uint32_t letter) {
+  (head.first_letter == kNone ? head.first_letter : At(head.last_letter).first_letter) = letter;
+  head.last_letter = letter;
+  CountIntoLine(head);
+}
+
+// A head that dies stays the head.
+void Leases::Hold(Record& letter) noexcept {
+  letter.state = State::kHolding;
+  --in_flight_;
+  behind_dead_ += letter.keyed.in_line;
+}
+
+// Its line waits for no dead letter any more. The caller looks after line and head.
+void Leases::LetGo(Record& letter) noexcept {
+  letter.state = State::kDead;
+  behind_dead_ -= letter.keyed.in_line;
+}
+
+// As if time had ended what held the keys: what was lent before goes first.
+void Leases::SetOptions(const LeaseOptions& options, LeaseTime now) {
+  options_ = options;
+  if (options.wait_behind_dead) return;
+  const When when{.at = now, .position = 0, .by_call = false};
+  for (uint32_t n = first_dead_; n != kNone; n = At(n).younger) {
+    if (At(n).state == State::kHolding) LetNextCome(n, when);
+  }
 }
 
 const Ready* Leases::FirstRequeued() {
@@ -169,7 +206,7 @@ Delivery Leases::LendRecord(uint32_t number, const Instant& at, Duration visibil
   if (record.deliveries == 0) record.first_leased = at.leases;
   visibility_timeout = std::clamp(visibility_timeout, Duration::zero(), options_.max_age);
   ++record.deliveries;
-  ++deliveries_;
+  ++counts_.deliveries;
   record.lease = acked_.Begin();
   record.last_leased = at.leases;
   record.position = at.position;
@@ -241,7 +278,7 @@ Leases::Answer Leases::Nack(const LeaseToken& token, Duration delay, const Insta
     Budget budget;
     Expire(at, budget, drop);
   }
-  ++nacked_;
+  ++counts_.nacked;
   Record& record = At(number);
   record.why = DeadReason::kNacked;
   NoteStep(TraceStep::kNacked, record, at.leases, at);
@@ -292,38 +329,48 @@ bool Leases::Dies(const Record& record) const noexcept {
 void Leases::Bury(uint32_t number, const When& when, const Instant& at, Drop drop) {
   if (dead_ >= options_.max_dead_letters) {
     const uint32_t oldest = first_dead_;
+    if (At(oldest).state == State::kHolding) LetNextCome(oldest, when);
     UnlinkDead(At(oldest));
     NoteStep(TraceStep::kDropped, At(oldest), when.at, at);
     drop(At(oldest).keyed.emission);
     records_.Free(oldest);
   }
-  LetNextCome(number, when);
-  records_.Disarm(number);
   Record& record = At(number);
-  record.state = State::kDead;
+  if (options_.wait_behind_dead) {
+    Hold(record);
+  } else {
+    LetNextCome(number, when);
+    record.state = State::kDead;
+  }
+  records_.Disarm(number);
   record.died = when.at;
   NoteStep(TraceStep::kDead, record, when.at, at);
-  record.first_letter = record.last_letter = kNone;
-  record.first = kNone;
-  record.last = last_dead_;
-  (last_dead_ == kNone ? first_dead_ : At(last_dead_).first) = number;
-  last_dead_ = number;
+  LinkDead(number);
   --unacked_;
   ++dead_;
+  ++counts_.deaths;
+}
+
+// As the youngest.
+void Leases::LinkDead(uint32_t number) {
+  At(number).older = last_dead_;
+  (last_dead_ == kNone ? first_dead_ : At(last_dead_).younger) = number;
+  last_dead_ = number;
 }
 
 void Leases::UnlinkDead(Record& dead) {
-  (dead.last == kNone ? first_dead_ : At(dead.last).first) = dead.first;
-  (dead.first == kNone ? last_dead_ : At(dead.first).last) = dead.last;
-  dead.first = dead.last = kNone;
+  (dead.older == kNone ? first_dead_ : At(dead.older).younger) = dead.younger;
+  (dead.younger == kNone ? last_dead_ : At(dead.younger).older) = dead.older;
+  dead.younger = dead.older = kNone;
   --dead_;
 }
 
 Leases::Answer Leases::TakeDead(const LeaseToken& token, const Instant& at) {
   const uint32_t number = RecordOf(token);
-  if (number == kNone || At(number).state != State::kDead) return {};
+  if (number == kNone || !IsDead(At(number).state)) return {};
   const Ready emission = At(number).keyed.emission;
   NoteStep(TraceStep::kDropped, At(number), at.leases, at);
+  if (At(number).state == State::kHolding) LetNextCome(number, ByCall(at));
   UnlinkDead(At(number));
   records_.Free(number);
   return {.outcome = LeaseOutcome::kDone, .over = true, .emission = emission};
@@ -331,19 +378,22 @@ Leases::Answer Leases::TakeDead(const LeaseToken& token, const Instant& at) {
 
 Leases::Answer Leases::Retry(const LeaseToken& token, const Instant& at) {
   const uint32_t number = RecordOf(token);
-  if (number == kNone || At(number).state != State::kDead) return {};
+  if (number == kNone || !IsDead(At(number).state)) return {};
   Record& record = At(number);
   UnlinkDead(record);
   NoteStep(TraceStep::kRetried, record, at.leases, at);
   record.deliveries = 0;
   ++unacked_;
+  if (record.state == State::kHolding) {
+    LetGo(record);
+    ++in_flight_;
+    Return(number, ByCall(at));
+    return {LeaseOutcome::kDone};
+  }
   const uint32_t head = HeadOf(*record.keyed.key, record.keyed.hash);
   if (head != kNone && At(head).state != State::kRequeued) {
     record.state = State::kWaiting;
-    Record& ahead = At(head);
-    (ahead.first_letter == kNone ? ahead.first_letter : At(ahead.last_letter).first_letter) =
-        number;
-    ahead.last_letter = number;
+    PutLetterInLine(At(head), number);
     return {LeaseOutcome::kDone};
   }
   if (head != kNone) TakePlaceOf(head, number);
@@ -356,7 +406,7 @@ bool Leases::Expire(const Instant& at, Budget& budget, Drop drop) {
   return records_.ApplyDue(EngineTime(at.leases), budget, [&](const Due& due) {
     Record& record = At(due.number);
     if (record.state == State::kDelayed) return Return(due.number, ByTime(due));
-    ++ran_out_;
+    ++counts_.ran_out;
     record.why = DeadReason::kRanOut;
     NoteStep(TraceStep::kRanOut, record, record.until, at);
     Dies(record) ? Bury(due.number, ByTime(due), at, drop) : Return(due.number, ByTime(due));
@@ -364,7 +414,7 @@ bool Leases::Expire(const Instant& at, Budget& budget, Drop drop) {
 }
 
 size_t Leases::EndAll(const Instant& at, Drop drop) {
-  const uint64_t before = ran_out_;
+  const uint64_t before = counts_.ran_out;
   records_.ForEach([&](uint32_t number) {
     const Record& record = At(number);
     if (record.state != State::kLent || record.until <= at.leases) return;
@@ -372,14 +422,14 @@ size_t Leases::EndAll(const Instant& at, Drop drop) {
   });
   Budget budget;
   Expire(at, budget, drop);
-  return ran_out_ - before;
+  return counts_.ran_out - before;
 }
 
 bool Leases::ScanDead(uint32_t& place, size_t max, size_t& seen,
                       absl::FunctionRef<void(const Ready&, const Death&)> see) const {
   return records_.ForEachFrom(place, [&](uint32_t number) {
     const Record& record = At(number);
-    if (record.state != State::kDead) return true;
+    if (!IsDead(record.state)) return true;
     if (seen == max) return false;
     ++seen;
     see(record.keyed.emission, {.token = TokenOf(number),
@@ -395,7 +445,7 @@ void Leases::ForEachEmission(absl::FunctionRef<void(const Ready&)> see) const {
   records_.ForEach([&](uint32_t number) {
     const Record& record = At(number);
     see(record.keyed.emission);
-    if (record.state == State::kDead || record.state == State::kWaiting) return;
+    if (!IsHead(number)) return;
     for (uint32_t n = record.first; n != kNone; n = WaiterAt(n).next) {
       see(WaiterAt(n).keyed.emission);
     }
@@ -407,21 +457,29 @@ void Leases::CheckWhole() const {
   size_t unacked = 0;
   size_t never_out = 0;
   size_t in_flight = 0;
+  size_t behind_dead = 0;
   records_.ForEach([&](uint32_t number) {
     const Record& record = At(number);
     const bool armed = record.state == State::kLent || record.state == State::kDelayed;
     PLEAT_CHECK(armed == (records_.cold(number).armed));
-    dead += record.state == State::kDead;
-    unacked += record.state != State::kDead && !record.fresh;
+    dead += IsDead(record.state);
+    unacked += !IsDead(record.state) && !record.fresh;
     never_out += record.fresh;
     const bool leads = record.state != State::kDead && record.state != State::kWaiting;
     PLEAT_CHECK(leads == IsHead(number));
     if (leads) PLEAT_CHECK(HeadOf(*record.keyed.key, record.keyed.hash) == number);
-    in_flight += leads && !record.fresh;
-    for (uint32_t n = leads ? record.first : kNone; n != kNone; n = WaiterAt(n).next) ++never_out;
+    if (!leads) return;
+    in_flight += IsInFlight(record);
+    size_t in_line = 0;
+    for (uint32_t n = record.first; n != kNone; n = WaiterAt(n).next) ++in_line;
+    never_out += in_line;
+    for (uint32_t n = record.first_letter; n != kNone; n = At(n).first_letter) ++in_line;
+    PLEAT_CHECK(in_line == record.keyed.in_line);
+    if (record.state == State::kHolding) behind_dead += in_line;
   });
   records_.CheckWhole();
   PLEAT_CHECK(dead == dead_ && unacked == unacked_ && never_out == new_ && in_flight == in_flight_);
+  PLEAT_CHECK(behind_dead == behind_dead_);
   const Returned* before = nullptr;
   returned_.ForEach([&](const Returned& returned) {
     PLEAT_CHECK(At(returned.record).state == State::kReturned);

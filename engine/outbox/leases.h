@@ -11,7 +11,8 @@
 //                       Ack() ----+ +--- too many deliveries ---> dead ---> retried, dropped
 //
 // All but the dead ones keep their key *in flight*: other emissions of the key wait in the *line*
-// of the key, behind its *head*. When the head is finished, retried dead letters of the key come
+// of the key, behind its *head*. With LeaseOptions::wait_behind_dead a dead letter stays the head of
+// its line, which waits for it, and the key is not in flight meanwhile: it *holds* the key. When the head is finished, retried dead letters of the key come
 // first, one after the other. Then the first emission that never went out is *requeued*, as the new
 // head: it has its old place in the order of emissions, as if there had been no line. A requeued
 // emission does not count as in flight yet.
@@ -24,10 +25,10 @@
 // or delayed. A nack's delay moves the deadline earlier.
 //
 // Invariants:
-//   - A key has at most one head, which is in flight or requeued.
+//   - A key has at most one head, which is in flight or requeued, or holds the key.
 //   - `returned_` is in the order in which emissions came back.
-//   - Nothing that can be observed depends on which emissions were put into the line of their key
-//     already, and which are still in the book's queue.
+//   - Nothing that can be observed, but behind_dead(), depends on which emissions were put into the
+//     line of their key already, and which are still in the book's queue.
 #pragma once
 
 #include <cstddef>
@@ -63,6 +64,8 @@ class Leases {
     Ready emission;
     const PackedKey* key;
     uint32_t hash;
+    // Of the head of a line: how many wait there, letters included. It is here because here is room.
+    uint32_t in_line = 0;
   };
 
   // An emission that came back, in order: by (at, by time before by a call, order).
@@ -91,13 +94,14 @@ class Leases {
 
   // `origin`: engine, collection and partition, as in each token. `usual_timeout`: how long most leases
   // are.
-  Leases(PagePool& pool, const LeaseOptions& options, const LeaseToken& origin,
+  Leases(Pages& pool, const LeaseOptions& options, const LeaseToken& origin,
          Duration usual_timeout);
 
   // From now on each step is noted in `trace`, unless that is null.
   void SetTrace(TraceLog* trace) noexcept { trace_ = trace; }
-  // From now on these hold: for what is lent, prolonged, taken back and counted as dead.
-  void SetOptions(const LeaseOptions& options) noexcept { options_ = options; }
+  // From now on these hold: for what is lent, prolonged, taken back and counted as dead. Letters let
+  // their keys go if none shall hold one. O(dead letters) then.
+  void SetOptions(const LeaseOptions& options, LeaseTime now);
 
   // The record at the head of the key's line, or kNone.
   uint32_t HeadOf(const PackedKey& key, uint32_t hash) const;
@@ -150,7 +154,7 @@ class Leases {
 
   // See Book. `entries`: the book's, which saves and loads the emissions.
   void Save(FieldWriter& out, const OutboxEntries& entries) const;
-  static std::unique_ptr<Leases> Load(FieldReader& in, PagePool& pool, const LeaseOptions& options,
+  static std::unique_ptr<Leases> Load(FieldReader& in, Pages& pool, const LeaseOptions& options,
                                       uint32_t partition, OutboxEntries& entries);
   bool GenerationsAreBelow(uint64_t next) const;
   // See Outbox. Deliveries of before are remembered under their own numbers.
@@ -164,11 +168,17 @@ class Leases {
   size_t unacked() const noexcept { return unacked_; }
   size_t dead() const noexcept { return dead_; }
   size_t backlog() const noexcept { return new_ + unacked_ + dead_; }
+  // Of those that wait or are unacked: in the lines of letters that hold their keys.
+  size_t behind_dead() const noexcept { return behind_dead_; }
+  // Those that are yet to be popped or acked, and wait for nobody's decision.
+  size_t undelivered() const noexcept { return new_ + unacked_ - behind_dead_; }
 
+  // How many emissions have become dead letters, those included that were loaded.
+  uint64_t deaths() const noexcept { return counts_.deaths; }
   // For the ledger.
-  uint64_t deliveries() const noexcept { return deliveries_; }
-  uint64_t nacked() const noexcept { return nacked_; }
-  uint64_t ran_out() const noexcept { return ran_out_; }
+  uint64_t deliveries() const noexcept { return counts_.deliveries; }
+  uint64_t nacked() const noexcept { return counts_.nacked; }
+  uint64_t ran_out() const noexcept { return counts_.ran_out; }
 
  private:
   enum class State : uint8_t {
@@ -177,8 +187,12 @@ class Leases {
     kReturned,
     kRequeued,
     kWaiting,  // a retried dead letter in the line of its key
-    kDead,
+    kDead,     // a dead letter that holds nothing
+    kHolding,  // a dead letter that holds its key
   };
+  static bool IsDead(State state) noexcept {
+    return state == State::kDead || state == State::kHolding;
+  }
 
   struct Record {
     Keyed keyed;
@@ -192,12 +206,15 @@ class Leases {
     State state = State::kRequeued;
     bool fresh = true;  // never went out
     DeadReason why = DeadReason::kRanOut;
-    // Of a head: the line behind the head. Of a dead letter: its neighbours, younger and older.
+    // Of a head: the line behind the head.
     uint32_t first = kNone;
     uint32_t last = kNone;
     // Of a head: the retried dead letters, ahead of that line. Of one of those: the next one.
     uint32_t first_letter = kNone;
     uint32_t last_letter = kNone;
+    // Of a dead letter: its neighbours.
+    uint32_t younger = kNone;
+    uint32_t older = kNone;
   };
   static_assert(sizeof(Record) <= 128);
 
@@ -247,6 +264,18 @@ class Leases {
   }
   uint32_t NewRecord(const Keyed& keyed);
   bool IsHead(uint32_t number) const noexcept { return records_.cold(number).indexed; }
+  // Of a head: whether it counts as in flight.
+  static bool IsInFlight(const Record& head) noexcept {
+    return !head.fresh && head.state != State::kHolding;
+  }
+  void CountIntoLine(Record& head) noexcept {
+    ++head.keyed.in_line;
+    if (head.state == State::kHolding) ++behind_dead_;
+  }
+  void CountOutOfLine(Record& head) noexcept {
+    --head.keyed.in_line;
+    if (head.state == State::kHolding) --behind_dead_;
+  }
   void Arm(uint32_t number, State state, LeaseTime until);
   LeaseToken TokenOf(uint32_t number) const noexcept;
   inline uint32_t RecordOf(const LeaseToken& token) const noexcept;
@@ -257,6 +286,9 @@ class Leases {
   void TakeFromHead(uint32_t number);
   Keyed PopWaiter(Record& head);
   void LetNextCome(uint32_t number, const When& when);
+  void PutLetterInLine(Record& head, uint32_t letter);
+  void Hold(Record& letter) noexcept;
+  void LetGo(Record& letter) noexcept;
   void TakePlaceOf(uint32_t requeued, uint32_t letter);
   void Return(uint32_t number, const When& when);
   bool Dies(const Record& record) const noexcept;
@@ -267,6 +299,7 @@ class Leases {
       return;
     trace_->NoteLease(step, record.keyed.emission, when, record.deliveries, at);
   }
+  void LinkDead(uint32_t number);
   void UnlinkDead(Record& dead);
   void SaveRecord(FieldWriter& out, uint32_t number, const OutboxEntries& entries) const;
   uint32_t LoadRecord(FieldReader& in, uint32_t last, OutboxEntries& entries);
@@ -292,9 +325,13 @@ class Leases {
   size_t new_ = 0;
   size_t unacked_ = 0;
   size_t dead_ = 0;
-  uint64_t deliveries_ = 0;
-  uint64_t nacked_ = 0;
-  uint64_t ran_out_ = 0;
+  size_t behind_dead_ = 0;
+  struct {
+    uint64_t deliveries = 0;
+    uint64_t nacked = 0;
+    uint64_t ran_out = 0;
+    uint64_t deaths = 0;
+  } counts_;
 };
 
 }  // namespace pleat::inline v0_1

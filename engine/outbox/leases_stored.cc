@@ -12,7 +12,7 @@ namespace pleat::inline v0_1 {
 
 void Leases::Save(FieldWriter& out, const OutboxEntries& entries) const {
   out(origin_.epoch, origin_.collection, usual_timeout_);
-  out(acked_.last(), returns_, deliveries_, nacked_, ran_out_, extended_);
+  out(acked_.last(), returns_, counts_.deliveries, counts_.nacked, counts_.ran_out, extended_);
   size_t records = 0;
   records_.ForEach([&](uint32_t) { ++records; });
   out.PutNumber(records);
@@ -41,7 +41,7 @@ void Leases::SaveLists(FieldWriter& out) const {
     out(returned.at, returned.order, returned.record, returned.by_call);
   });
   out.PutNumber(dead_);
-  for (uint32_t n = first_dead_; n != kNone; n = At(n).first) out.PutNumber(n);
+  for (uint32_t n = first_dead_; n != kNone; n = At(n).younger) out.PutNumber(n);
   records_.ForEach([&](uint32_t number) {
     if (!IsHead(number)) return;
     for (uint32_t n = At(number).first_letter; n != kNone; n = At(n).first_letter) {
@@ -53,7 +53,7 @@ void Leases::SaveLists(FieldWriter& out) const {
 
 // --- Reading
 
-std::unique_ptr<Leases> Leases::Load(FieldReader& in, PagePool& pool, const LeaseOptions& options,
+std::unique_ptr<Leases> Leases::Load(FieldReader& in, Pages& pool, const LeaseOptions& options,
                                      uint32_t partition, OutboxEntries& entries) {
   LeaseToken origin;
   origin.partition = partition;
@@ -61,7 +61,8 @@ std::unique_ptr<Leases> Leases::Load(FieldReader& in, PagePool& pool, const Leas
   in(origin.epoch, origin.collection, usual_timeout);
   auto leases = std::make_unique<Leases>(pool, options, origin, usual_timeout);
   leases->acked_.LoadLast(in);
-  in(leases->returns_, leases->deliveries_, leases->nacked_, leases->ran_out_, leases->extended_);
+  in(leases->returns_, leases->counts_.deliveries, leases->counts_.nacked, leases->counts_.ran_out,
+     leases->extended_);
   uint32_t last = kNone;
   for (uint64_t left = in.Number(); left > 0 && in.ok(); --left) {
     last = leases->LoadRecord(in, last, entries);
@@ -77,8 +78,8 @@ Leases::Keyed Leases::LoadKeyed(FieldReader& in, OutboxEntries& entries) {
   return {.emission = ready, .key = &key.key, .hash = key.hash};
 }
 
-// Records come by number. One that is lent, delayed or requeued is placed here; LoadLists() places
-// those that were returned, that wait, or that are dead.
+// Records come by number. One that is lent, delayed or requeued is placed here, and so is the line of
+// each head; LoadLists() places those that were returned, that wait, or that are dead.
 uint32_t Leases::LoadRecord(FieldReader& in, uint32_t last, OutboxEntries& entries) {
   uint32_t number = 0;
   Record read;
@@ -88,7 +89,7 @@ uint32_t Leases::LoadRecord(FieldReader& in, uint32_t last, OutboxEntries& entri
   read.last_leased = ReadLeaseTime(in);
   read.died = ReadLeaseTime(in);
   in(read.deliveries);
-  read.state = ReadEnum(in, State::kDead);
+  read.state = ReadEnum(in, State::kHolding);
   in(read.fresh);
   read.why = ReadEnum(in, DeadReason::kRanOut);
   read.keyed = LoadKeyed(in, entries);
@@ -102,11 +103,10 @@ uint32_t Leases::LoadRecord(FieldReader& in, uint32_t last, OutboxEntries& entri
   }
   records_.NewAt(number);
   Record& record = *::new (records_.hot(number)) Record(read);
-  record.first = record.last = record.first_letter = record.last_letter = kNone;
   if (record.fresh) {
     ++new_;
   } else {
-    ++(record.state == State::kDead ? dead_ : unacked_);
+    ++(IsDead(record.state) ? dead_ : unacked_);
   }
   if (record.state == State::kDead || record.state == State::kWaiting) return number;
   if (!in.Expect(HeadOf(*record.keyed.key, record.keyed.hash) == kNone)) return kNone;
@@ -136,7 +136,7 @@ void Leases::LoadLists(FieldReader& in) {
   records_.ForEach([&](uint32_t number) {
     const State state = At(number).state;
     if (state == State::kReturned) returned.insert(number);
-    if (state == State::kDead) dead.insert(number);
+    if (IsDead(state)) dead.insert(number);
     if (state == State::kWaiting) waiting.insert(number);
   });
   if (!in.Expect(in.Number() == returned.size())) return;
@@ -154,10 +154,9 @@ void Leases::LoadLists(FieldReader& in) {
     uint32_t number = 0;
     in(number);
     if (!in.Expect(dead.erase(number) == 1)) return;
-    At(number).last = last_dead_;
-    (last_dead_ == kNone ? first_dead_ : At(last_dead_).first) = number;
-    last_dead_ = number;
+    LinkDead(number);
   }
+  counts_.deaths = dead_;
   uint32_t last_head = 0;
   while (!waiting.empty()) {
     uint32_t head = 0;
@@ -168,10 +167,7 @@ void Leases::LoadLists(FieldReader& in) {
                    *At(letter).keyed.key == *At(head).keyed.key)) {
       return;
     }
-    Record& ahead = At(head);
-    (ahead.first_letter == kNone ? ahead.first_letter : At(ahead.last_letter).first_letter) =
-        letter;
-    ahead.last_letter = letter;
+    PutLetterInLine(At(head), letter);
     last_head = head;
   }
   acked_.Load(in);

@@ -12,7 +12,7 @@ constexpr size_t kPerTurn = 1024;
 
 }  // namespace
 
-Outbox::Outbox(PagePool& pool, const OutboxOptions& options, uint32_t partition,
+Outbox::Outbox(Pages& pool, const OutboxOptions& options, uint32_t partition,
                OutboxEntries& entries, const Listeners& listeners, TraceLog* trace)
     : options_(options),
       partition_(partition),
@@ -22,12 +22,15 @@ Outbox::Outbox(PagePool& pool, const OutboxOptions& options, uint32_t partition,
       trace_(trace),
       queue_(pool) {}
 
-void Outbox::SetOptions(const OutboxOptions& options, const Instant&) {
+void Outbox::SetOptions(const OutboxOptions& options, const Instant& at) {
   options_ = options;
   if (leases_ == nullptr) return;
   const bool could_lend = leases_->CanLendNew();
-  leases_->SetOptions(options.leases);
-  if (leases_->CanLendNew() && !could_lend) TellListeners();
+  const uint64_t returns = leases_->returns();
+  leases_->SetOptions(options.leases, at.leases);
+  const bool returned = leases_->returns() > returns;
+  if (returned) listeners_.NoteFilled();  // before listeners are told
+  if (returned || (leases_->CanLendNew() && !could_lend)) TellListeners();
 }
 
 void Outbox::ForEachEmission(absl::FunctionRef<void(const Ready&)> see) const {
@@ -86,6 +89,17 @@ const Ready* Outbox::RequeuedBefore(const Ready* ready) {
   const Ready* const requeued = leases_->FirstRequeued();
   if (requeued == nullptr || ready == nullptr) return requeued;
   return requeued->generation < ready->generation ? requeued : nullptr;
+}
+
+bool Outbox::PassOver(const Instant& at, size_t most) {
+  if (leases_ == nullptr || leases_->dead() == 0) return true;
+  for (; most > 0; --most) {
+    const Ready* const ready = Front(at.now);
+    const uint32_t head = ready == nullptr ? Leases::kNone : HeadOf(*ready);
+    if (head == Leases::kNone) return true;
+    PutInLine(head);
+  }
+  return false;
 }
 
 // The first of the queue waits for its key.
@@ -161,13 +175,23 @@ void Outbox::TellOfDrained() const noexcept {
   for (EmissionListener* listener : listeners_.all) listener->MayBeDrained();
 }
 
+// What the queue has left may all wait behind dead letters: who looks will find out.
+void Outbox::TellOfDeaths() const noexcept {
+  const bool may_be_drained = options_.leases.wait_behind_dead && !queue_.empty();
+  for (EmissionListener* listener : listeners_.all) {
+    listener->MayHaveDeadLetters();
+    if (may_be_drained) listener->MayBeDrained();
+  }
+}
+
 // --- Leases
 
 // Has `change(drop)` change the leases; then discards emissions that are over, and tells the
-// listeners if emissions have become available.
+// listeners if emissions have become available, or dead letters.
 template <class Change>
 LeaseOutcome Outbox::ChangeLeases(const Change& change) {
   const uint64_t returns = leases_->returns();
+  const uint64_t deaths = leases_->deaths();
   const bool could_lend = leases_->CanLendNew();
   const auto drop = [this](const Ready& dropped) {
     entries_.Discard(dropped);
@@ -176,6 +200,7 @@ LeaseOutcome Outbox::ChangeLeases(const Change& change) {
   const Leases::Answer answer = change(drop);
   if (answer.over) entries_.Discard(answer.emission);
   if (leases_->returns() > returns || (leases_->CanLendNew() && !could_lend)) TellListeners();
+  if (leases_->deaths() > deaths) TellOfDeaths();
   return answer.outcome;
 }
 
@@ -243,6 +268,7 @@ LeaseOutcome Outbox::DropDeadLetter(const LeaseToken& token, const Instant& at) 
   if (leases_ == nullptr) return LeaseOutcome::kStale;
   Budget budget;
   ExpireLeases(at, budget);
+  if (leases_->dead() > 0) listeners_.NoteFilled();  // as what waits behind the letter goes on
   return ChangeLeases([&](Leases::Drop) {
     const Leases::Answer answer = leases_->TakeDead(token, at);
     if (answer.over) ++dropped_;

@@ -29,6 +29,7 @@
 #include <pleat/time.h>
 #include <pleat/untyped/any_folder.h>
 
+#include "engine/base/copies.h"
 #include "engine/base/instant.h"
 #include "engine/base/page_pool.h"
 #include "engine/outbox/given_run.h"
@@ -107,7 +108,7 @@ class Outbox {
 
   // `options` holds this partition's share of the limits. `pool`, `entries`, `listeners` and `trace`,
   // which is null without one, outlive the outbox.
-  Outbox(PagePool& pool, const OutboxOptions& options, uint32_t partition, OutboxEntries& entries,
+  Outbox(Pages& pool, const OutboxOptions& options, uint32_t partition, OutboxEntries& entries,
          const Listeners& listeners, TraceLog* trace);
 
   // From now on these hold. What is here stays, also if it is more than the limits let in; listeners
@@ -140,13 +141,21 @@ class Outbox {
   size_t backlog() const noexcept {
     return queue_.size() + (leases_ == nullptr ? 0 : leases_->backlog());
   }
-  // Of those, the ones that are yet to be popped or acked: all but dead letters.
+  // Of those, the ones that are yet to be popped or acked: all but dead letters, and what waits
+  // behind them, as far as it was found: see PassOver().
   size_t undelivered() const noexcept {
-    return queue_.size() + (leases_ == nullptr ? 0 : leases_->backlog() - leases_->dead());
+    return queue_.size() + (leases_ == nullptr ? 0 : leases_->undelivered());
   }
+  size_t behind_dead() const noexcept { return leases_ == nullptr ? 0 : leases_->behind_dead(); }
+  // Puts what is at the front of the queue and waits behind a dead letter into the line of its key, as
+  // Next() does; at most `most` emissions. Returns whether those were all. Each goes there once.
+  bool PassOver(const Instant& at, size_t most);
   // After some have left: tells the collection and the listeners if those were the last.
   void NoteIfDrained() const noexcept {
-    if (undelivered() == 0 && listeners_.NoteEmpty()) TellOfDrained();
+    if (undelivered() == 0 && listeners_.NoteEmpty()) return TellOfDrained();
+    // What is left may wait behind letters.
+    const bool may_be = leases_ != nullptr && leases_->dead() > 0 && leases_->undelivered() == 0;
+    if (may_be && options_.leases.wait_behind_dead) TellOfDrained();
   }
   bool is_full() const noexcept { return !passes_on_ && backlog() >= options_.max_backlog; }
   // While it is set, what becomes ready goes out before anything else happens: there is no limit on
@@ -226,6 +235,8 @@ class Outbox {
   // `budget`.
   // Returns whether that was all.
   bool ExpireLeases(const Instant& at, Budget& budget);
+  // How many emissions have become dead letters.
+  uint64_t deaths() const noexcept { return leases_ == nullptr ? 0 : leases_->deaths(); }
   LeaseTime NextLeaseDue() const noexcept {
     return leases_ == nullptr ? LeaseTime(kNever) : leases_->NextDue();
   }
@@ -240,11 +251,12 @@ class Outbox {
 
   // See Book. Leases are written at once. The emissions of the queue come in order, some at a time:
   // one that leaves before its turn is written first, into memory.
-  void BeginSave(FieldWriter& out);
+  void BeginSave(FieldWriter& out, Copies& copies);
   bool SaveNext(FieldWriter& out);
   void EndSave() noexcept { saving_ = nullptr; }
   void Save(FieldWriter& out) {
-    BeginSave(out);
+    UncountedCopies copies;
+    BeginSave(out, copies);
     while (SaveNext(out)) {
     }
   }
@@ -303,6 +315,7 @@ class Outbox {
   }
   void TellListeners() const noexcept;
   [[gnu::cold]] void TellOfDrained() const noexcept;
+  [[gnu::cold]] void TellOfDeaths() const noexcept;
   template <class Change>
   LeaseOutcome ChangeLeases(const Change& change);
 
@@ -310,10 +323,30 @@ class Outbox {
   //
   //   in bytes, or kept | passed | not yet
   //   left the queue    | front of the queue ... back
-  struct Saving {
-    uint64_t end;             // emissions of this generation and later ones are new
+  struct Saving final : Copies::Holder {
+    Saving(Copies& copies, uint64_t first_new, size_t emissions)
+        : Holder(copies), end(first_new), left(emissions) {}
+    ~Saving() override { Leave(); }
+
+    // Keeps an emission that leaves, as `save(out)` writes it.
+    template <class Save>
+    void Keep(const Save& save) {
+      image.Clear();
+      save(image);
+      Hold(image.size(), [this] { kept.PutFields(image.bytes()); });
+    }
+    // Moves a piece of those that were kept to `out`. Returns whether there was one.
+    bool Put(FieldWriter& out);
+    void Free() noexcept override {
+      kept.TakePieces();
+      pieces.clear();
+      next_piece = 0;
+    }
+
+    const uint64_t end;       // emissions of this generation and later ones are new
     size_t left;              // emissions that are neither in bytes nor kept
     size_t passed = 0;        // so many at the front of the queue need nothing more
+    FieldWriter image;        // of one that leaves
     FieldWriter kept{kKept};  // emissions that have left before their turn
     std::vector<FieldWriter::Piece> pieces = {};  // of those, taken out of `kept`
     size_t next_piece = 0;
@@ -323,7 +356,7 @@ class Outbox {
   OutboxOptions options_;
   bool passes_on_ = false;
   const uint32_t partition_;
-  PagePool& pool_;
+  Pages& pool_;
   OutboxEntries& entries_;
   const Listeners& listeners_;
   TraceLog* const trace_;  // null: nothing is traced

@@ -23,8 +23,9 @@ class OutboxBook : public Book, protected OutboxEntries {
   // See Outbox for these.
   OutboxBook(PagePool& pool, const OutboxOptions& options, uint32_t partition,
              const Outbox::Listeners& listeners)
-      : trace_(options.max_trace > 0 ? new TraceLog(*this, partition, options.max_trace) : nullptr),
-        outbox_(pool, options, partition, *this, listeners, trace_.get()) {}
+      : pages_(pool),
+        trace_(options.max_trace > 0 ? new TraceLog(*this, partition, options.max_trace) : nullptr),
+        outbox_(pages_, options, partition, *this, listeners, trace_.get()) {}
 
   using Book::Save;  // not that of an entry
 
@@ -72,6 +73,7 @@ class OutboxBook : public Book, protected OutboxEntries {
             .ready_emissions = now.ready,
             .unacked_emissions = now.unacked,
             .dead_letters = now.dead,
+            .behind_dead = outbox_.behind_dead(),
             .bytes = bytes()};
   }
 
@@ -90,6 +92,7 @@ class OutboxBook : public Book, protected OutboxEntries {
   // nothing else. Returns how many.
   virtual size_t PopDue(const Instant&, size_t, AnyCollection::Take) { return 0; }
 
+  PageAccount pages_;                      // of all its tables
   const std::unique_ptr<TraceLog> trace_;  // null: none is kept
   Outbox outbox_;
 };

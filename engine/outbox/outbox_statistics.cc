@@ -40,6 +40,8 @@ std::vector<Statistic> StatisticsOf(const Ledger& ledger, const Sizes& sizes) {
             sizes.unacked_emissions);
   out.Gauge("pleat_dead_letters", "Emissions delivered too often without an ack.",
             sizes.dead_letters);
+  out.Gauge("pleat_emissions_behind_dead", "Emissions that wait behind a dead letter of their key.",
+            sizes.behind_dead);
   return std::move(out).Take();
 }
 

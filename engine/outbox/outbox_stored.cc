@@ -28,7 +28,7 @@ Ready OutboxEntries::Load(FieldReader& in) {
   return ready;
 }
 
-void Outbox::BeginSave(FieldWriter& out) {
+void Outbox::BeginSave(FieldWriter& out, Copies& copies) {
   out(next_generation_, popped_, acked_, dropped_);
   out(leases_ != nullptr);
   if (leases_ != nullptr) {
@@ -37,23 +37,28 @@ void Outbox::BeginSave(FieldWriter& out) {
     out(leases_before_);
   }
   out.PutNumber(queue_.size());
-  saving_.reset(new Saving{.end = next_generation_, .left = queue_.size()});
+  saving_ = std::make_unique<Saving>(copies, next_generation_, queue_.size());
+}
+
+bool Outbox::Saving::Put(FieldWriter& out) {
+  LockGuard guard(lock());
+  if (next_piece == pieces.size()) {
+    pieces = kept.TakePieces();
+    next_piece = 0;
+  }
+  if (next_piece == pieces.size()) return false;
+  FieldWriter::Piece& piece = pieces[next_piece++];
+  out.PutFields(piece.bytes());
+  piece.data = nullptr;
+  LetGo(piece.size);
+  return true;
 }
 
 // Those that have left come first: they were at the front.
 bool Outbox::SaveNext(FieldWriter& out) {
   if (saving_ == nullptr) return false;
   Saving& saving = *saving_;
-  if (saving.next_piece == saving.pieces.size()) {
-    saving.pieces = saving.kept.TakePieces();
-    saving.next_piece = 0;
-  }
-  if (saving.next_piece < saving.pieces.size()) {
-    FieldWriter::Piece& piece = saving.pieces[saving.next_piece++];
-    out.PutFields(piece.bytes());
-    piece.data = nullptr;
-    return true;
-  }
+  if (saving.Put(out)) return true;
   if (saving.left == 0) {
     EndSave();
     return false;
@@ -75,12 +80,12 @@ void Outbox::SaveAsItLeaves(const Ready& ready) {
   if (saving_->passed > 0) {
     --saving_->passed;
   } else if (ready.generation < saving_->end) {
-    entries_.Save(saving_->kept, ready);
+    saving_->Keep([&](FieldWriter& out) { entries_.Save(out, ready); });
     --saving_->left;
   }
 }
 
-void Outbox::Load(FieldReader& in, const Instant&) {
+void Outbox::Load(FieldReader& in, const Instant& at) {
   PLEAT_DCHECK(queue_.empty() && leases_ == nullptr);
   in(next_generation_, popped_, acked_, dropped_);
   bool any_lent = false;
@@ -93,7 +98,10 @@ void Outbox::Load(FieldReader& in, const Instant&) {
     in.Expect(leases_before_ % AckedDeliveries::kRemembered == 0);
   }
   if (!in.ok()) return;
-  if (leases_ != nullptr) in.Expect(leases_->GenerationsAreBelow(next_generation_));
+  if (leases_ != nullptr) {
+    in.Expect(leases_->GenerationsAreBelow(next_generation_));
+    leases_->SetOptions(options_.leases, at.leases);  // which may be others than before
+  }
   Ready last{};
   for (uint64_t i = 0, count = in.Number(); i < count; ++i) {
     const Ready ready = entries_.Load(in);

@@ -74,8 +74,13 @@ bool Partition::ExpireLeases(const Moment& moment, Budget& budget) {
 }
 
 void Partition::BeginCopy() {
-  begun_ = std::exchange(copier_, nullptr);
-  begun_->Begin(*this);
+  PartitionCopier& copier = *std::exchange(copier_, nullptr);
+  if (std::exchange(begun_, &copier) == &copier) {
+    begun_ = nullptr;
+    copier.End();
+  } else {
+    copier.Begin(*this);
+  }
   NoteUnusual();
 }
 

@@ -90,6 +90,8 @@ class PartitionCopier {
   // The partition is about to change for the first time. From now on its books keep, as they are
   // now, the entries that the copier still lacks.
   virtual void Begin(const Partition& partition) = 0;
+  // It is about to change for the first time after EndCopySoon(): its books need keep nothing more.
+  virtual void End() noexcept = 0;
   // The book is about to leave the partition.
   virtual void Leave(Book& book) = 0;
 
@@ -131,7 +133,7 @@ class alignas(128) Partition {
   template <class Change>
   auto Do(Copied, Book& book, EngineTime now, LeaseTime leases, uint64_t position,
           const Change& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
-    PLEAT_DCHECK(lock_.held() && copier_ == nullptr);
+    PLEAT_DCHECK(lock_.held() && may_change());
     const Publisher publisher{*this, book};
     return change(Instant(now, leases, position));
   }
@@ -141,7 +143,7 @@ class alignas(128) Partition {
   [[gnu::always_inline]] auto DoOneOfMany(Copied, Book&, EngineTime now, LeaseTime leases,
                                           uint64_t position, const Change& change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
-    PLEAT_DCHECK(lock_.held() && copier_ == nullptr);
+    PLEAT_DCHECK(lock_.held() && may_change());
     return change(Instant(now, leases, position));
   }
   // Tells the wheels if a deadline of `book` is the partition's first.
@@ -161,7 +163,7 @@ class alignas(128) Partition {
     copier_ = &copier;
     NoteUnusual();
   }
-  // Has it begin now, unless it has begun.
+  // Has it begin now, unless it has begun; or end, after EndCopySoon().
   Copied CopyFirst() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
     if (copier_ != nullptr) [[unlikely]]
       BeginCopy();
@@ -176,6 +178,13 @@ class alignas(128) Partition {
     }
     static constexpr Copied kCopied;
     return &kCopied;
+  }
+  // In the midst of an operation, before which the copying has begun: the copier ends it before the
+  // next one.
+  void EndCopySoon() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    if (begun_ == nullptr) return;
+    copier_ = begun_;
+    NoteUnusual();
   }
   // Forgets the copier.
   void EndCopy() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
@@ -220,6 +229,9 @@ class alignas(128) Partition {
   };
 
   [[gnu::cold]] void BeginCopy() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_);
+  bool may_change() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
+    return copier_ == nullptr || copier_ == begun_;
+  }
   void NoteUnusual() ABSL_EXCLUSIVE_LOCKS_REQUIRED(lock_) {
     unusual_ = stopped_ || copier_ != nullptr;
   }
@@ -229,8 +241,8 @@ class alignas(128) Partition {
   mutable Lock lock_;
   bool stopped_ ABSL_GUARDED_BY(lock_) = false;
   bool unusual_ ABSL_GUARDED_BY(lock_) = false;               // stopped, or to be copied
-  PartitionCopier* copier_ ABSL_GUARDED_BY(lock_) = nullptr;  // waits for the first change
-  PartitionCopier* begun_ ABSL_GUARDED_BY(lock_) = nullptr;   // has seen it
+  PartitionCopier* copier_ ABSL_GUARDED_BY(lock_) = nullptr;  // waits for the next operation,
+  PartitionCopier* begun_ ABSL_GUARDED_BY(lock_) = nullptr;   // has seen one; both: waits to end
   std::vector<Kept> books_ ABSL_GUARDED_BY(lock_);
   PartitionTimer due_ ABSL_GUARDED_BY(lock_);
   PartitionTimer lease_due_ ABSL_GUARDED_BY(lock_);  // a LeaseTime, in the wheel's terms

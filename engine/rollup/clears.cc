@@ -12,7 +12,7 @@ void SaveDelta(FieldWriter& out, const Delta& delta) {
 }
 
 Delta LoadDelta(FieldReader& in) {
-  switch (ReadEnum(in, Delta::Kind::kBelow)) {
+  switch (ReadEnum(in, Delta::Kind::kNone)) {
     case Delta::Kind::kInteger: {
       int64_t whole = 0;
       in(whole);
@@ -25,6 +25,7 @@ Delta LoadDelta(FieldReader& in) {
     }
     case Delta::Kind::kAbove: return Delta::Above();
     case Delta::Kind::kBelow: return Delta::Below();
+    case Delta::Kind::kNone: return Delta::None();
   }
   return {};
 }

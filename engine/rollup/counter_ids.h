@@ -16,7 +16,7 @@ namespace pleat::inline v0_1 {
 class CounterIds {
  public:
   // `pool` and `name_key` outlive the ids.
-  CounterIds(PagePool& pool, const HashKey& name_key, Duration horizon)
+  CounterIds(Pages& pool, const HashKey& name_key, Duration horizon)
       : pool_(pool), name_key_(name_key), horizon_(horizon) {}
 
   // Null: there was no id yet.
@@ -29,7 +29,7 @@ class CounterIds {
   size_t bytes() const noexcept { return ids_ == nullptr ? 0 : ids_->bytes(); }
 
  private:
-  PagePool& pool_;
+  Pages& pool_;
   const HashKey& name_key_;
   const Duration horizon_;
   std::unique_ptr<EventIds> ids_;

@@ -96,8 +96,8 @@ struct CounterEntry {
 
   // For the rule: the images of counters.
   struct Images {
-    Images(const Saver& owner, uint32_t counter_end, uint32_t window_end)
-        : saver(owner), counters(counter_end), windows(window_end) {}
+    Images(const Saver& owner, uint32_t counter_end, uint32_t window_end, Copies& copies)
+        : saver(owner), counters(counter_end, copies), windows(window_end, copies) {}
     bool Has(uint32_t counter) const noexcept { return counters.Has(counter); }
     void KeepNothing(uint32_t counter) { counters.KeepNothing(counter); }
 
@@ -125,7 +125,7 @@ class CounterTable
   static constexpr size_t kAccountBytes = sizeof(Account);
   static constexpr size_t kWindowBytes = sizeof(Window);
 
-  explicit CounterTable(PagePool& pool)
+  explicit CounterTable(Pages& pool)
       : table_(pool, sizeof(Counter), kForever, Entries{*this}),
         accounts_(pool, sizeof(Account)),
         windows_(pool, sizeof(Window)),
@@ -241,8 +241,8 @@ class CounterTable
   // --- Saving while counters change: see Book::BeginSave()
 
   // `saver` outlives the saving.
-  void BeginSave(const Saver& saver) {
-    images_ = std::make_unique<Images>(saver, table_.end(), windows_.end());
+  void BeginSave(const Saver& saver, Copies& copies) {
+    images_ = std::make_unique<Images>(saver, table_.end(), windows_.end(), copies);
   }
   // Writes the next counters as they were then, forgotten ones included, and adds their places to
   // `saved`. Returns whether there may be more.

@@ -89,9 +89,10 @@ std::optional<EventualCount> CounterValues::Eventual(const PackedKey& key, uint6
 
 AccurateCount CounterValues::Accurate(const PackedKey& key, uint64_t hash, const Instant& at) {
   clock_.Reach(at.now);
-  AccurateCount count{.amount = {}, .checkpoint = clock_.AsOf(), .loaded = store_ == nullptr};
+  AccurateCount count{.amount = {}, .loaded = store_ == nullptr};
   const uint32_t number = forgetter_.FindLive(key, hash);
   if (number == kNone) return count;
+  count.checkpoint = clock_.AsOf();
   count.amount = ValueOf(number).amount();
   if (store_ == nullptr) return count;
   count.loaded = store_->At(number).loaded;

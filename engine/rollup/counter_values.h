@@ -73,6 +73,7 @@ class CounterValues {
   bool IsUnpublished(uint32_t number, EngineTime start) const {
     return store_ != nullptr && start >= store_->At(number).until;
   }
+  bool AllPublished() const noexcept { return store_ == nullptr || store_->undone() == 0; }
   // Whether a window that begins at `until` or later is final.
   bool HasFinalSince(uint32_t number, EngineTime until) const;
   // Up to when the counter speaks: it may be ahead of other counters while a visit is under way.

@@ -87,11 +87,13 @@ void CounterWindows::NoteOpened(const RollupTurn& turn, EngineTime start) {
   ++ledger_.windows_opened;
   ++ledger_.windows;
   ++ledger_.open;
+  windowing().NoteOpened(turn.stamp);
   lists_.Append({windowing().EndOf(start), 0}, turn.number, turn.position);
   for (size_t i = 1; i < windowing().resolutions(); ++i) {
     const auto resolution = static_cast<uint8_t>(i);
     const EngineTime coarse = windowing().StartOf(turn.stamp, resolution);
     if (counters_.FindWindow(counters_.at(turn.number), resolution, coarse) != kNone) continue;
+    windowing().NoteOpened(turn.stamp, resolution);
     counters_.Chain(counters_.NewWindow(turn.number, resolution, coarse));
     ++ledger_.windows;
     ++ledger_.open;

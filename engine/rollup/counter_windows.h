@@ -36,13 +36,11 @@ class CounterWindows {
   static constexpr uint32_t kNone = CounterTable::kNone;
 
   // `pool`, `clock` and `ledger` outlive the windows.
-  CounterWindows(PagePool& pool, const RollupOptions& options, const RollupClock& clock,
+  CounterWindows(Pages& pool, const RollupOptions& options, const RollupClock& clock,
                  BookLedger& ledger)
       : clock_(clock),
         ledger_(ledger),
-        inside_bytes_(clock.retains() || options.store != nullptr
-                          ? CounterTable::kAccountBytes + CounterTable::kWindowBytes
-                          : 0),
+        has_store_(options.store != nullptr),
         clears_(options.clears),
         counters_(pool),
         lists_(pool) {}
@@ -153,8 +151,11 @@ class CounterWindows {
   size_t inside() const noexcept { return inside_; }
   size_t kept() const noexcept { return kept_; }
   size_t bytes() const noexcept {
-    return counters_.bytes() + inside_ * inside_bytes_ + ledger_.open * WindowLists::kEntryBytes +
-           lists_.size() * WindowLists::kListBytes + clears_.bytes();
+    // A window inside goes outside where final ones are kept.
+    constexpr size_t kOutside = CounterTable::kAccountBytes + CounterTable::kWindowBytes;
+    return counters_.bytes() + (clock_.retains() || has_store_ ? inside_ * kOutside : 0) +
+           ledger_.open * WindowLists::kEntryBytes + lists_.size() * WindowLists::kListBytes +
+           clears_.bytes();
   }
   // For loading: there is one window more of these.
   void NoteInside() noexcept { ++inside_; }
@@ -169,7 +170,7 @@ class CounterWindows {
 
   const RollupClock& clock_;
   BookLedger& ledger_;
-  const size_t inside_bytes_;  // for a window inside, which goes outside where final ones are kept
+  const bool has_store_;
   Clears clears_;
   CounterTable counters_;
   WindowLists lists_;

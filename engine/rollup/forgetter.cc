@@ -1,21 +1,26 @@
 #include "engine/rollup/forgetter.h"
 
-#include <vector>
+#include <map>
 
 #include "engine/base/check.h"
 
 namespace pleat::inline v0_1 {
 namespace {
 
-// How many held counters one visit looks at.
-constexpr size_t kReleasedAtOnce = 64;
+// How many released counters one visit looks at that are still held, or not over; and how many it
+// forgets.
+constexpr size_t kHeldAtOnce = 64;
+constexpr size_t kForgottenAtOnce = 1024;
 
 }  // namespace
 
 bool Forgetter::IsOver(uint32_t number) const {
   const CounterTable::Counter& counter = counters_.at(number);
-  return counter.start == CounterTable::kNoStart ||
-         clock_.IsOver(WindowLists::kLast, windows_.LastOf(counter).end);
+  const bool has_window = counter.start != CounterTable::kNoStart;
+  if (has_window) return clock_.IsOver(WindowLists::kLast, windows_.LastOf(counter).end);
+  // By the windows of the instances that the checkpoint is from.
+  const EngineTime until = store_ == nullptr ? kBeginningOfTime : store_->At(number).until;
+  return until == kBeginningOfTime || clock_.IsOver(WindowLists::kLast, until);
 }
 
 void Forgetter::ForgetUnlessHeld(uint32_t number) {
@@ -28,20 +33,66 @@ void Forgetter::ForgetUnlessHeld(uint32_t number) {
 }
 
 void Forgetter::ForgetReleased() {
-  std::vector<uint32_t> some;
-  for (auto at = released_.lower_bound(released_next_);
-       at != released_.end() && some.size() < kReleasedAtOnce; ++at) {
-    some.push_back(*at);
+  size_t stay = 0;
+  size_t forgotten = 0;
+  auto at = released_.lower_bound(released_next_);
+  while (at != released_.end() && stay < kHeldAtOnce && forgotten < kForgottenAtOnce) {
+    Look(*at++) ? ++forgotten : ++stay;
   }
-  released_next_ = some.size() < kReleasedAtOnce ? 0 : some.back() + 1;
-  for (const uint32_t number : some) {
-    counters_.Change(number);
-    if (!IsOver(number)) {
-      released_.erase(number);  // a later window will release the counter again
-    } else if (!IsHeld(number)) {
-      Forget(number);
+  released_next_ = at == released_.end() ? 0 : *at;
+}
+
+void Forgetter::ForgetAllReleased() {
+  for (auto at = released_.begin(); at != released_.end();) Look(*at++);
+}
+
+// Looks at a counter that was released. Returns whether it is forgotten.
+bool Forgetter::Look(uint32_t number) {
+  counters_.Change(number);
+  const bool over = IsOver(number);
+  if (over && !IsHeld(number)) {
+    Forget(number);
+    return true;
+  }
+  // A later window will release the counter again; of one without windows only a look here.
+  if (!over && counters_.at(number).start != CounterTable::kNoStart) released_.erase(number);
+  return false;
+}
+
+void Forgetter::WaitAnew() {
+  WindowLists& lists = windows_.lists();
+  if (!clock_.forgets()) {
+    for (const uint32_t number : released_) counters_.Change(number);
+    released_.clear();
+    lists.DropAll(WindowLists::kLast);
+    return;
+  }
+  const Windowing& windowing = clock_.windowing();
+  std::map<WindowLists::Name, WindowLists::List*> added;
+  counters_.ForEach([&](uint32_t number) {
+    const CounterTable::Counter& counter = counters_.at(number);
+    if (counter.start == CounterTable::kNoStart) {
+      if (IsReleased(number)) return;
+      counters_.Change(number);
+      return Release(number);
     }
-  }
+    // A calendar may have forgotten the last windows, whose lists come again.
+    for (size_t i = windowing.resolutions(); i-- > 0;) {
+      windowing.NoteOpened(counter.start, static_cast<uint8_t>(i));
+    }
+    const WindowLists::Name last = windows_.LastOf(counter);
+    auto list = added.find(last);
+    if (list == added.end()) {
+      // One that is not over is in a list, but in a damaged snapshot.
+      if (lists.Has(last) || !clock_.IsOver(WindowLists::kKept, last.end)) return;
+      list = added.emplace(last, &lists.Add(WindowLists::kLast, last)).first;
+    }
+    if (IsReleased(number)) {
+      counters_.Change(number);
+      released_.erase(number);
+    }
+    lists.AppendTo(*list->second, number, list->second->size);  // as if they had come in this order
+  });
 }
 
 void Forgetter::Forget(uint32_t number) {

@@ -48,16 +48,22 @@ class Forgetter {
   }
 
   void ForgetUnlessHeld(uint32_t number);
-  // Forgets some of the counters that were released.
+  // Forgets some of the counters that were released; or all of them that are over.
   void ForgetReleased();
+  void ForgetAllReleased();
+  // The options of the clock have changed: each counter waits where a later visit finds it by these.
+  // What is over by them is due. O(counters). REQUIRES: all that was due by those of before is gone.
+  void WaitAnew();
   void Release(uint32_t number) { released_.insert(number); }
   bool IsReleased(uint32_t number) const { return released_.contains(number); }
+  bool has_released() const noexcept { return !released_.empty(); }
   // Where the next look at them begins.
   uint32_t released_next() const noexcept { return released_next_; }
   void set_released_next(uint32_t number) noexcept { released_next_ = number; }
 
  private:
   void Forget(uint32_t number);
+  bool Look(uint32_t number);
 
   const RollupClock& clock_;
   CounterWindows& windows_;

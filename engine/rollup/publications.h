@@ -64,11 +64,14 @@ class Publications {
     if (queue_.empty()) return false;
     counter = queue_.front();
     queue_.pop_front();
-    State& state = states_.at(counter);
-    state.queued = false;
-    state.busy = true;
-    busy_.insert(counter);
+    Occupy(counter);
     return true;
+  }
+  // The same for the counter that has begun last.
+  void TakeBegun(uint32_t counter) {
+    PLEAT_CHECK(!queue_.empty() && queue_.back() == counter);
+    queue_.pop_back();
+    Occupy(counter);
   }
   void Finish(uint32_t counter) {
     State& state = states_.at(counter);
@@ -127,6 +130,12 @@ class Publications {
   size_t queued() const noexcept { return queue_.size(); }
 
  private:
+  void Occupy(uint32_t counter) {
+    State& state = states_.at(counter);
+    state.queued = false;
+    state.busy = true;
+    busy_.insert(counter);
+  }
   void Queue(uint32_t counter) {
     State& state = states_.at(counter);
     if (state.queued) return;

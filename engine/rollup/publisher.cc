@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/check.h"
+#include "engine/table/spelled_key.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -20,7 +21,8 @@ void Publisher::TakeUnpublished(size_t max, std::vector<std::string>& keys) {
   // Counters that come back to the queue meanwhile are left for the next call.
   size_t left = std::min(max, store_.queued());
   for (uint32_t number; left > 0 && store_.Next(number); --left) {
-    keys.emplace_back(counters_.at(number).key.view());
+    // Other instances may have met the key in another spelling first.
+    keys.emplace_back(SpelledKey::Of(counters_.at(number).key.view()).identity);
   }
 }
 
@@ -90,9 +92,11 @@ void Publisher::Finish(uint32_t number) {
 }
 
 // The counter continues from a checkpoint: its value is `total`, that of the checkpoint, plus the
-// final windows after it.
+// final windows after it. No window reaches over the end of the checkpoint, now or later: also not
+// when a restart brings other data about the calendar.
 void Publisher::Adopt(uint32_t number, Publications::State& state, EngineTime until,
                       const Total& total) {
+  clock_.windowing().NoteOpened(until - Duration{1});
   state.until = until;
   state.amount = total;
   state.changed = false;
@@ -104,6 +108,7 @@ void Publisher::Adopt(uint32_t number, Publications::State& state, EngineTime un
   }
   for (auto at = finals.rbegin(); at != finals.rend(); ++at) {
     const Window& window = counters_.window(*at);
+    PLEAT_DCHECK(window.start >= until || windows_.EndOf(window) <= until);
     if (window.start >= until) {
       windows_.clears().AddToSum(window.total, *at, value);
       state.changed = true;

@@ -1,25 +1,38 @@
 #include "engine/rollup/rollup_admission.h"
 
 #include <bit>
+#include <cmath>
 
 #include "engine/base/check.h"
 
 namespace pleat::inline v0_1 {
 namespace {
 
-// What stands for the content of an event. A number is told from another kind of number by bits
-// that no two kinds share by intent; that they do by chance takes one number in 2^64.
+constexpr uint64_t kAbove = 0x9e3779b185ebca87;
+
+// What stands for the content of an event. Equal numbers have equal words, whatever their kind. Numbers
+// that are no integers are told from integers by bits that the two do not share by intent; that they do
+// by chance takes one number in 2^64.
+uint64_t WordOf(double real) noexcept {
+  constexpr uint64_t kReal = 0xc2b2ae3d27d4eb4f;
+  constexpr double kEnd = 9223372036854775808.0;  // 2^63
+  if (std::isnan(real)) return 0;
+  if (real >= kEnd) return kAbove;
+  if (real < -kEnd) return ~kAbove;
+  const double whole = std::nearbyint(real);
+  return real == whole ? static_cast<uint64_t>(static_cast<int64_t>(whole))
+                       : std::bit_cast<uint64_t>(real) ^ kReal;
+}
+
 uint64_t WordOf(const RollupTurn& turn) noexcept {
   constexpr uint64_t kClear = 0x9ae16a3b2f90404f;
-  constexpr uint64_t kReal = 0xc2b2ae3d27d4eb4f;
-  constexpr uint64_t kAbove = 0x9e3779b185ebca87;
   if (turn.clears) return kClear;
   switch (turn.delta.kind()) {
     case Delta::Kind::kInteger: return static_cast<uint64_t>(turn.delta.whole());
-    // -0.0 + 0.0 is 0.0: one number is one content.
-    case Delta::Kind::kReal: return std::bit_cast<uint64_t>(turn.delta.real() + 0.0) ^ kReal;
+    case Delta::Kind::kReal: return WordOf(turn.delta.real());
     case Delta::Kind::kAbove: return kAbove;
     case Delta::Kind::kBelow: return ~kAbove;
+    case Delta::Kind::kNone: return 0;  // as of the number 0, which adds as much
   }
   return 0;
 }
@@ -189,6 +202,7 @@ void RollupAdmission::Correct(const RollupTurn& turn) {
   const bool is_new = turn.number == kNone;
   const uint32_t number = is_new ? counters_.New(turn.event.key, turn.event.hash) : turn.number;
   const EngineTime start = clock_.windowing().StartOf(turn.event.at);
+  clock_.windowing().NoteOpened(turn.event.at);
   const uint32_t corrected = counters_.FindWindow(counters_.at(number), 0, start);
   const uint32_t correction = counters_.NewWindow(number, 0, start);
   CounterTable::Window& window = counters_.ChangeKeptWindow(correction);

@@ -64,6 +64,11 @@ class RollupAdmission {
 
   AddOutcome Take(const EventRef& event, const Entry& entry, const Instant& at);
   AddOutcome Clear(const EventRef& event, std::string_view id, const Instant& at);
+  // From now on these hold. REQUIRES: on_late does not change from or to kCorrect.
+  void SetOptions(const RollupOptions& options) noexcept {
+    limits_ = options.limits;
+    on_late_ = options.on_late;
+  }
   // Counts an event that goes no further: kFuture or kOverLimit, which are returned.
   AddOutcome Refuse(AddOutcome why) noexcept;
 
@@ -88,8 +93,8 @@ class RollupAdmission {
   void Remember(const RollupTurn& turn, EngineTime stamp);
   AddOutcome Count(AddOutcome outcome) noexcept;
 
-  const RollupLimits limits_;
-  const OnLateAdd on_late_;
+  RollupLimits limits_;
+  OnLateAdd on_late_;
   RollupClock& clock_;
   CounterWindows& windows_;
   CounterTable& counters_;

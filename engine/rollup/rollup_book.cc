@@ -2,18 +2,24 @@
 
 namespace pleat::inline v0_1 {
 
+namespace {
+
+OutboxOptions OutboxOptionsOf(const RollupOptions& options) {
+  return {.max_backlog = options.limits.max_backlog,
+          .on_backlog = OnBacklog::kRefuse,
+          .leases = options.leases};
+}
+
+}  // namespace
+
 RollupBook::RollupBook(PagePool& pool, const RollupOptions& options, const HashKey& hash_key,
                        const HashKey& name_key, uint32_t partition,
                        const Outbox::Listeners& listeners)
-    : PlainOutboxBook(pool,
-                      {.max_backlog = options.limits.max_backlog,
-                       .on_backlog = OnBacklog::kRefuse,
-                       .leases = options.leases},
-                      partition, listeners),
+    : PlainOutboxBook(pool, OutboxOptionsOf(options), partition, listeners),
       plain_(!options.clears),
       clock_(options),
-      windows_(pool, options, clock_, ledger_),
-      ids_(pool, name_key, clock_.horizon()),
+      windows_(pages_, options, clock_, ledger_),
+      ids_(pages_, name_key, clock_.horizon()),
       store_(options.store == nullptr ? nullptr : std::make_unique<Publications>()),
       forgetter_({clock_, windows_, shared_, store_.get(), ledger_}),
       values_({clock_, windows_, shared_, store_.get(), forgetter_}),
@@ -50,6 +56,23 @@ std::shared_ptr<const SharedCount> RollupBook::Share(const EventRef& event, cons
   return number == kNone ? nullptr : values_.Share(number);
 }
 
+// What is due, and leases that have run out, first go by the options of before.
+void RollupBook::SetOptions(const RollupOptions& options, const Instant& at) {
+  clock_.Reach(at.now);
+  closer_.VisitAll(at);
+  Budget all;
+  outbox_.ExpireLeases(at, all);
+  if (clock_.KeepsOtherwise(options)) {
+    const bool forgets_otherwise = clock_.ForgetsOtherwise(options);
+    forgetter_.ForgetAllReleased();
+    clock_.SetOptions(options);
+    if (forgets_otherwise) forgetter_.WaitAnew();
+    closer_.VisitAll(at);
+  }
+  admission_.SetOptions(options);
+  outbox_.SetOptions(OutboxOptionsOf(options), at);
+}
+
 // --- The store
 
 void RollupBook::TakeUnpublished(size_t max, const Instant& at, std::vector<std::string>& keys) {
@@ -68,6 +91,27 @@ RollupBook::Step RollupBook::TakeKept(const EventRef& counter, const Checkpoint&
                                       const absl::StatusOr<Checkpoint>& kept, const Instant& at) {
   clock_.Reach(at.now);
   return publisher_->TakeKept(counter, ours, kept);
+}
+
+// A counter that is there has been asked about, or will be by Publish().
+bool RollupBook::TakeListed(const EventRef& counter, const Checkpoint& listed, const Instant& at) {
+  clock_.Reach(at.now);
+  if (windows_.CounterOf(counter) != kNone) return true;
+  const bool is_end = clock_.windowing().IsEnd(listed.until);
+  const bool is_over = is_end && listed.until > kBeginningOfTime && clock_.forgets() &&
+                       clock_.IsOver(WindowLists::kLast, listed.until);
+  if (is_over) return true;
+  uint32_t number = admission_.FindOrMake(counter);
+  if (number == kNone) {
+    closer_.VisitAll(at);
+    number = admission_.FindOrMake(counter);
+  }
+  if (number == kNone) return false;
+  store_->TakeBegun(number);
+  Checkpoint ours;
+  const Step step = publisher_->TakeLoaded(counter, listed, ours);
+  PLEAT_DCHECK(step != Step::kWanted);
+  return true;
 }
 
 // --- All counters
@@ -106,10 +150,11 @@ RollupSizes RollupBook::rollup_sizes() const noexcept {
 
 // --- Stored
 
-bool RollupBook::BeginSave(FieldWriter& out) {
-  saver_ = std::make_unique<RollupSaver>(RollupSaver::Parts{
-      clock_, windows_, ids_, store_.get(), forgetter_, emitter_, outbox_, ledger_});
-  saver_->Begin(out);
+bool RollupBook::BeginSave(FieldWriter& out, Copies& copies) {
+  saver_ = std::make_unique<RollupSaver>(RollupSaver::Parts{clock_, windows_, ids_, store_.get(),
+                                                            forgetter_, emitter_, outbox_, ledger_},
+                                         copies);
+  saver_->Begin(out, copies);
   SetPlain();
   return true;
 }

@@ -148,9 +148,18 @@ class RollupBook final : public PlainOutboxBook,
                   const Instant& at, Checkpoint& ours);
   Step TakeKept(const EventRef& counter, const Checkpoint& ours,
                 const absl::StatusOr<Checkpoint>& kept, const Instant& at);
+  // The store has listed a key. A counter that is not there yet begins with the checkpoint, unless it
+  // would be over. Returns false at a limit.
+  bool TakeListed(const EventRef& counter, const Checkpoint& listed, const Instant& at);
   // How many counters wait to be taken, and how many are not in line with the store.
   size_t queued() const noexcept { return store_ == nullptr ? 0 : store_->queued(); }
   size_t unpublished() const noexcept { return store_ == nullptr ? 0 : store_->undone(); }
+
+  // --- Other options
+
+  // `options` holds this partition's share of the limits. REQUIRES: only those differ that
+  // RollupCounter::SetOptions() can change. O(what is over by them).
+  void SetOptions(const RollupOptions& options, const Instant& at);
 
   // --- All counters
 
@@ -165,7 +174,8 @@ class RollupBook final : public PlainOutboxBook,
   Ledger ledger() const noexcept override { return ledger_.OfGroups(outbox_); }
   RollupLedger rollup_ledger() const noexcept { return ledger_.OfCounters(); }
   RollupSizes rollup_sizes() const noexcept;
-  bool BeginSave(FieldWriter& out) override;
+  size_t held_bytes() const noexcept override { return sizeof(*this) + pages_.bytes(); }
+  bool BeginSave(FieldWriter& out, Copies& copies) override;
   bool SaveNext(FieldWriter& out) override;
   void EndSave() noexcept override;
   void Load(FieldReader& in, const Instant& at) override;

@@ -25,6 +25,21 @@ class RollupClock : public Latest {
 
   const Windowing& windowing() const noexcept { return windowing_; }
 
+  // Whether these keep windows for another time; and whether they forget counters at another time.
+  bool KeepsOtherwise(const RollupOptions& options) const noexcept {
+    return RetentionOf(options) != retention_ || ForgetsOtherwise(options);
+  }
+  bool ForgetsOtherwise(const RollupOptions& options) const noexcept {
+    return std::max(options.forget_after, RetentionOf(options)) != forget_after_;
+  }
+  // From now on windows and counters are kept by these. Windows that are not kept any more do not
+  // come back.
+  void SetOptions(const RollupOptions& options) noexcept {
+    gone_up_to_ = std::max(gone_up_to_, OverUpTo());
+    retention_ = RetentionOf(options);
+    forget_after_ = std::max(options.forget_after, retention_);
+  }
+
   // An event that is stamped before is late.
   EngineTime EarliestAt(EngineTime now) const noexcept {
     return std::max(windowing_.EarliestAt(now), floor_);
@@ -33,7 +48,10 @@ class RollupClock : public Latest {
   // --- Windows
 
   // The last end of a window that may be final, and the one up to which all have been.
-  EngineTime AsOf() const noexcept { return windowing_.AsOf(windowing_.FrontierAt(now())); }
+  // A calendar may have changed over a restart: what was final stays so.
+  EngineTime AsOf() const noexcept {
+    return std::max(windowing_.AsOf(windowing_.FrontierAt(now())), final_up_to_);
+  }
   EngineTime final_up_to() const noexcept { return final_up_to_; }
   void NoteFinal() noexcept { final_up_to_ = AsOf(); }
 
@@ -48,7 +66,8 @@ class RollupClock : public Latest {
   // The stage after this one, without the stages in which nothing would happen.
   WindowLists::Stage StageAfter(WindowLists::Stage stage) const noexcept {
     if (stage == WindowLists::kOpen && retention_ > Duration{0}) return WindowLists::kKept;
-    const bool last = forgets() && forget_after_ > Duration{0};
+    // Nothing is kept without a retention, but behind a change of options.
+    const bool last = forgets() && (forget_after_ > Duration{0} || stage == WindowLists::kKept);
     return stage != WindowLists::kLast && last ? WindowLists::kLast : WindowLists::kStages;
   }
   // When a stage is over for windows that end at `end`; whether it is.
@@ -59,7 +78,15 @@ class RollupClock : public Latest {
     return windowing_.ReachedAt(end, behind);
   }
   bool IsOver(WindowLists::Stage stage, EngineTime end) const noexcept {
+    if (stage == WindowLists::kKept && end <= gone_up_to_) return true;
     return now() >= OverAt(stage, end);
+  }
+
+  // Nothing asks about windows any more after their last stage, but for the emissions that show them.
+  void ForgetWindows() const {
+    if (!windowing_.follows_calendar()) return;
+    const WindowLists::Stage last = forgets() ? WindowLists::kLast : WindowLists::kKept;
+    windowing_.ForgetKnown([&](EngineTime end) { return IsOver(last, end); });
   }
 
   bool retains() const noexcept { return retention_ > Duration{0}; }
@@ -71,16 +98,36 @@ class RollupClock : public Latest {
 
   void Save(FieldWriter& out) const {
     Latest::Save(out);
+    if (gone_up_to_ > OverUpTo()) out(kGoneFollows, gone_up_to_);
     out(floor_, final_up_to_);
+    if (windowing_.follows_calendar()) windowing_.SaveKnown(out);
   }
   void Load(FieldReader& in) {
     Latest::Load(in);
-    floor_ = ReadTime(in);
+    in(floor_);
+    if (floor_ == kGoneFollows) {
+      gone_up_to_ = ReadTime(in);
+      in.Expect(gone_up_to_ > OverUpTo());
+      in(floor_);
+    }
+    in.Expect(floor_ >= kBeginningOfTime && floor_ <= kNever);
     final_up_to_ = ReadTime(in);
-    in.Expect(now() <= kEndOfTime && final_up_to_ <= AsOf());
+    const EngineTime frontier = windowing_.FrontierAt(now());
+    const bool follows = windowing_.follows_calendar();
+    in.Expect(now() <= kEndOfTime && gone_up_to_ <= frontier &&
+              final_up_to_ <=
+                  (follows ? std::max(frontier, kBeginningOfTime) : windowing_.AsOf(frontier)));
+    if (follows) windowing_.LoadKnown(in);
   }
 
  private:
+  // Stands before gone_up_to_, which snapshots have only while it says more than the retention does.
+  static constexpr EngineTime kGoneFollows = EngineTime::min();
+
+  // The last end of windows whose retention is over.
+  EngineTime OverUpTo() const noexcept {
+    return SaturatingSub(windowing_.FrontierAt(now()), retention_);
+  }
   static Duration HorizonOf(const RollupOptions& options) noexcept {
     if (options.deduplication_window > Duration{0}) return options.deduplication_window;
     return options.allowed_lateness > kForever / 10 ? kForever : 10 * options.allowed_lateness;
@@ -94,9 +141,10 @@ class RollupClock : public Latest {
   EngineTime floor_ = kBeginningOfTime;
   const Windowing windowing_;
   EngineTime final_up_to_ = kBeginningOfTime;
+  EngineTime gone_up_to_ = kBeginningOfTime;  // windows that end by it are not kept any more
   const Duration horizon_;
-  const Duration retention_;     // how long final windows are kept
-  const Duration forget_after_;  // at least as long
+  Duration retention_;     // how long final windows are kept
+  Duration forget_after_;  // at least as long
 };
 
 }  // namespace pleat::inline v0_1

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string_view>
+#include <unordered_set>
 
 #include "engine/base/check.h"
 #include "engine/base/read_fields.h"
@@ -83,7 +84,7 @@ bool RollupLoader::LoadCounter(FieldReader& in) {
 // A counter that was not forgotten.
 void RollupLoader::LoadKnown(FieldReader& in, uint32_t number, uint8_t flags) {
   CounterTable::Counter& counter = counters_.ChangeKept(number);
-  if ((flags & kHasStart) != 0) counter.start = windowing_.LoadStart(in, 0);
+  if ((flags & kHasStart) != 0) counter.start = windowing_.LoadNewest(in);
   if ((flags & kHasInside) != 0) {
     in(counter.count, counter.sum);
     in.Expect((flags & kHasStart) != 0 && counter.count > 0 && !windows_.clears().on());
@@ -152,7 +153,10 @@ void RollupLoader::LoadWindow(FieldReader& in, uint32_t counter, uint8_t chain) 
   if ((flags & kDetailed) != 0 && in.Expect(windows_.clears().on())) {
     windows_.clears().Load(in, number, window, end);
   }
-  if ((flags & kWaits) != 0 && in.Expect(window.closed)) LoadWaiting(in, number);
+  if ((flags & kWaits) != 0 && in.Expect(window.closed)) {
+    LoadWaiting(in, number);
+    windowing_.NoteShown(start, resolution, /*more=*/true);
+  }
   if (is_final) windows_.NoteKept();
   if (is_final || chain > 0) return;
   const Total& total = window.total;
@@ -210,9 +214,12 @@ void RollupLoader::LoadList(FieldReader& in, WindowLists::Stage stage,
   if (!in.ok()) return;
   WindowLists::List& list = windows_.lists().Add(stage, name);
   list.ended = clock_.IsEnded(name.end);
+  std::unordered_set<uint32_t> counters;
   uint64_t before = 0;
   for (uint64_t i = 0; i < size; ++i) {
     const uint32_t counter = LoadNumber(in);
+    // Or else it would be forgotten twice. Open windows are counted.
+    if (stage != WindowLists::kOpen && !in.Expect(counters.insert(counter).second)) return;
     uint64_t arrival = 0;
     in(arrival);
     in.Expect(i == 0 || arrival > 0);
@@ -284,6 +291,8 @@ bool RollupLoader::LoadLoose(FieldReader& in) {
   Window& window = counters_.ChangeKeptWindow(number);
   LoadWaiting(in, number);
   window.start = windowing_.LoadStart(in, resolution);
+  if (!in.ok()) return false;
+  windowing_.NoteShown(window.start, resolution, /*more=*/true);
   window.closed = 1;
   window.correction = correction;
   window.is_final = !correction;

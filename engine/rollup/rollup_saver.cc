@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <absl/container/inlined_vector.h>
 
@@ -22,8 +23,9 @@ constexpr uint8_t FlagIf(bool holds, uint8_t flag) noexcept { return holds ? fla
 
 }  // namespace
 
-RollupSaver::RollupSaver(const Parts& parts)
-    : clock_(parts.clock),
+RollupSaver::RollupSaver(const Parts& parts, Copies& copies)
+    : Holder(copies),
+      clock_(parts.clock),
       windows_(parts.windows),
       counters_(parts.windows.counters()),
       ids_(parts.ids),
@@ -36,15 +38,16 @@ RollupSaver::RollupSaver(const Parts& parts)
       has_ids_(parts.ids.get() != nullptr) {}
 
 RollupSaver::~RollupSaver() {
+  Leave();
   counters_.EndSave();
   windows_.lists().EndSave(SIZE_MAX);
   if (ids_.get() != nullptr) ids_.get()->EndSave();
 }
 
-void RollupSaver::Begin(FieldWriter& out) {
+void RollupSaver::Begin(FieldWriter& out, Copies& copies) {
   FieldWriter outbox(kOutboxPiece);
   outbox_.Save(outbox);
-  pieces_ = outbox.TakePieces();
+  std::vector<FieldWriter::Piece> pieces = outbox.TakePieces();
   clock_.Save(out);
   ledger_.Save(out);
   out(emissions_);
@@ -55,10 +58,15 @@ void RollupSaver::Begin(FieldWriter& out) {
     }
   }
   if (store_ != nullptr) waiting_ = store_->Waiting();
-  if (has_ids_) ids_.get()->BeginSave();
-  windows_.lists().BeginSave();
-  counters_.BeginSave(*this);
+  if (has_ids_) ids_.get()->BeginSave(copies);
+  windows_.lists().BeginSave(copies);
+  counters_.BeginSave(*this, copies);
+  size_t bytes = 0;
+  for (const FieldWriter::Piece& piece : pieces) bytes += piece.size;
+  Hold(bytes, [&] { pieces_ = std::move(pieces); });
 }
+
+void RollupSaver::Free() noexcept { pieces_.clear(); }
 
 bool RollupSaver::Next(FieldWriter& out) {
   switch (part_) {
@@ -95,9 +103,12 @@ bool RollupSaver::Next(FieldWriter& out) {
       return true;
     case kOutbox: break;
   }
-  if (next_ == pieces_.size()) return false;
-  out.PutFields(pieces_[next_].bytes());
-  pieces_[next_++].data = nullptr;
+  LockGuard guard(lock());
+  if (next_ >= pieces_.size()) return false;
+  FieldWriter::Piece& piece = pieces_[next_++];
+  out.PutFields(piece.bytes());
+  piece.data = nullptr;
+  LetGo(piece.size);
   return true;
 }
 

@@ -19,6 +19,7 @@
 
 #include <pleat/stored.h>
 
+#include "engine/base/copies.h"
 #include "engine/outbox/outbox.h"
 #include "engine/rollup/book_ledger.h"
 #include "engine/rollup/counter_ids.h"
@@ -33,7 +34,7 @@
 
 namespace pleat::inline v0_1 {
 
-class RollupSaver final : private CounterTable::Saver {
+class RollupSaver final : private CounterTable::Saver, private Copies::Holder {
  public:
   // The parts of the book. All outlive the saver; `store` may be null.
   struct Parts {
@@ -46,13 +47,14 @@ class RollupSaver final : private CounterTable::Saver {
     Outbox& outbox;
     const BookLedger& ledger;
   };
-  explicit RollupSaver(const Parts& parts);
-  ~RollupSaver();  // gives up what is left
+  // `copies` also go to Begin().
+  RollupSaver(const Parts& parts, Copies& copies);
+  ~RollupSaver() override;  // gives up what is left
   RollupSaver(const RollupSaver&) = delete;
   RollupSaver& operator=(const RollupSaver&) = delete;
 
   // See Book::BeginSave() and Book::SaveNext().
-  void Begin(FieldWriter& out);
+  void Begin(FieldWriter& out, Copies& copies);
   bool Next(FieldWriter& out);
   // Begin() has come to the entry of the outbox's next emission. The window is written elsewhere.
   void NoteEmission(uint32_t window);
@@ -65,6 +67,7 @@ class RollupSaver final : private CounterTable::Saver {
   void SaveLoose(FieldWriter& out, uint32_t number) const override;
   size_t SaveChain(FieldWriter& out, uint32_t head) const;
   void SaveWindow(FieldWriter& out, uint32_t number) const;
+  void Free() noexcept override;
   bool SaveLists(FieldWriter& out);
   bool SaveWaiting(FieldWriter& out);
 

@@ -60,12 +60,13 @@ inline EventualCount SharedCount::Read(EngineTime now) const noexcept {
     if (version % 2 != 0 || version_.load(std::memory_order_relaxed) != version) [[unlikely]]
       continue;
     const EngineTime as_of =
-        std::max(final_until, EngineTime{Duration{static_cast<int64_t>(time) >> 2}});
+        std::max(final_until, EngineTime{Duration{static_cast<int64_t>(time) >> 3}});
     return {.amount = {.count = count,
                        .sum = static_cast<int64_t>(sum),
                        .real = std::bit_cast<double>(real),
                        .integer = (time & 1) != 0,
-                       .saturated = (time & 2) != 0},
+                       .saturated = (time & 2) != 0,
+                       .none = (time & 4) != 0},
             .as_of = as_of,
             .lag = std::max(now - as_of, Duration{0})};
   }

@@ -27,7 +27,7 @@ struct Total {
   uint64_t arrival : 60 = 0;  // of a window: the position of its first event
 
   // Whether `count` and `whole` alone are the total.
-  bool plain() const noexcept { return !reals && !whole_stuck; }
+  bool plain() const noexcept { return !reals && !whole_stuck && (wholes || count == 0); }
 
   // Adds the number of one event, and counts the event.
   void Add(const Delta& delta) noexcept {
@@ -37,6 +37,7 @@ struct Total {
       case Delta::Kind::kAbove: return StickWhole(/*above=*/true);
       case Delta::Kind::kBelow: return StickWhole(/*above=*/false);
       case Delta::Kind::kReal: return AddReal(std::isnan(delta.real()) ? 0.0 : delta.real());
+      case Delta::Kind::kNone: return;
     }
   }
 
@@ -99,7 +100,8 @@ inline Amount Total::amount() const noexcept {
                 .sum = whole,
                 .real = static_cast<double>(whole),
                 .integer = !reals,
-                .saturated = whole_stuck != 0};
+                .saturated = whole_stuck != 0,
+                .none = count > 0 && !wholes && !reals};
   if (!reals) return amount;
   CompensatedSum all{real, lost, real_stuck != 0};
   if (wholes) all.Add(static_cast<double>(whole));
@@ -117,6 +119,7 @@ inline Amount Total::amount() const noexcept {
 inline Total Total::Of(const Amount& amount) noexcept {
   Total total;
   total.count = amount.count;
+  if (amount.none) return total;
   if (amount.integer) {
     total.whole = amount.sum;
     total.wholes = 1;

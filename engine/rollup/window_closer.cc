@@ -35,8 +35,9 @@ EngineTime WindowCloser::NextDue() const noexcept {
     next = std::min(next, clock_.OverAt(stage, lists_.FirstEnd(stage)));
   }
   if (ids_.get() != nullptr) next = std::min(next, ids_.get()->forgets_all_at());
-  // A read without a lock sees that another window is over only after a visit.
-  if (!shared_.empty()) {
+  // A read without a lock sees that another window is over only after a visit, and what was released is
+  // forgotten in one.
+  if (!shared_.empty() || forgetter_.has_released()) {
     const Windowing& windowing = clock_.windowing();
     const EngineTime start = windowing.StartOf(clock_.final_up_to());
     next = std::min(next, windowing.ReachedAt(windowing.EndOf(start)));
@@ -63,6 +64,7 @@ bool WindowCloser::Visit(const Instant& at, Budget& budget) {
   if (!TakeDue(WindowLists::kLast, budget, forget)) return false;
   forgetter_.ForgetReleased();
   shared_.ForgetUnheld();
+  if (values_.AllPublished()) clock_.ForgetWindows();  // or else windows are kept that are over
   return ids_.get() == nullptr || ids_.get()->Forget(clock_.now(), budget);
 }
 

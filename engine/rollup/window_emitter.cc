@@ -15,6 +15,8 @@ void WindowEmitter::HandOut(uint32_t number, Reason reason, EngineTime ripe, uin
   }
   window.closed = 1;
   window.ready = 1;
+  clock_.windowing().NoteShown(window.start, static_cast<uint8_t>(window.resolution),
+                               /*more=*/true);
   window.generation = outbox_.next_generation() & ((uint64_t{1} << 56) - 1);
   outbox_.Push({.ripe = ripe,
                 .order = order,

@@ -106,6 +106,8 @@ inline ClosedGroup WindowEmitter::Show(const Ready& ready) const noexcept {
 inline void WindowEmitter::Free(uint32_t entry) noexcept {
   Window& window = counters_.ChangeWindow(entry);
   window.ready = 0;
+  clock_.windowing().NoteShown(window.start, static_cast<uint8_t>(window.resolution),
+                               /*more=*/false);
   if (window.correction) corrects_.erase(entry);
   if (!window.chained) counters_.FreeWindow(entry);
 }

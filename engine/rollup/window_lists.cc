@@ -69,12 +69,15 @@ void WindowLists::Pass(List& list, bool frees) noexcept {
   PLEAT_DCHECK(list.first == passed);
   list.first = list.chunk;
   if (list.first == kNone) list.tail = kNone;
-  if (saving_) [[unlikely]]
+  if (saving_ != nullptr) [[unlikely]]
     return FreeLater(passed);
   chunks_.Free(passed);
 }
 
-void WindowLists::FreeLater(uint32_t chunk) { unfreed_.push_back(chunk); }
+void WindowLists::FreeLater(uint32_t chunk) {
+  unfreed_.push_back(chunk);
+  if (!saving_->Hold(sizeof(Chunk), [] {})) FreeUnfreed(SIZE_MAX);
+}
 
 void WindowLists::MoveFirst(Stage from, Stage to) {
   PLEAT_DCHECK(stages_[from].begin()->second.chunk == kNone);
@@ -91,6 +94,13 @@ void WindowLists::DropFirst(Stage stage) noexcept {
   stages_[stage].erase(stages_[stage].begin());
 }
 
+void WindowLists::DropAll(Stage stage) noexcept {
+  while (Lists::value_type* const list = First(stage)) {
+    for (Entry entry; Next(list->second, entry);) Pass(list->second, /*frees=*/true);
+    DropFirst(stage);
+  }
+}
+
 WindowLists::Rest WindowLists::RestOf(Stage stage, const Lists::value_type& list,
                                       bool frees) noexcept {
   const auto& [name, now] = list;
@@ -105,13 +115,17 @@ WindowLists::Rest WindowLists::RestOf(Stage stage, const Lists::value_type& list
 }
 
 bool WindowLists::EndSave(size_t max) noexcept {
-  saving_ = false;
+  saving_ = nullptr;
+  FreeUnfreed(max);
+  return unfreed_.empty();
+}
+
+void WindowLists::FreeUnfreed(size_t max) noexcept {
   for (; max > 0 && !unfreed_.empty(); --max) {
     chunks_.Free(unfreed_.back());
     unfreed_.pop_back();
   }
   if (unfreed_.empty()) unfreed_ = {};
-  return unfreed_.empty();
 }
 
 const WindowLists::List* WindowLists::Find(const Name& name) const noexcept {

@@ -18,10 +18,12 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include <pleat/time.h>
 
+#include "engine/base/copies.h"
 #include "engine/base/page_pool.h"
 #include "engine/table/slab.h"
 
@@ -65,7 +67,7 @@ class WindowLists {
     uint32_t index;
   };
 
-  explicit WindowLists(PagePool& pool) : chunks_(pool, sizeof(Chunk)) {}
+  explicit WindowLists(Pages& pool) : chunks_(pool, sizeof(Chunk)) {}
 
   // Adds a counter to the open list of this name. REQUIRES: positions do not go back.
   void Append(const Name& name, uint32_t counter, uint64_t arrival);
@@ -95,6 +97,12 @@ class WindowLists {
   // REQUIRES: all its entries were taken; to be dropped, with `frees`.
   void MoveFirst(Stage from, Stage to);
   void DropFirst(Stage stage) noexcept;
+
+  // Frees all lists of a stage. REQUIRES: passed entries of the stage are not needed.
+  void DropAll(Stage stage) noexcept;
+  bool Has(const Name& name) const noexcept {
+    return std::ranges::any_of(stages_, [&](const Lists& lists) { return lists.contains(name); });
+  }
 
   // The list of a window that is open or kept, or null.
   const List* Find(const Name& name) const noexcept;
@@ -128,7 +136,7 @@ class WindowLists {
 
   // The list as it is now; `frees`: without the entries that were passed.
   static Rest RestOf(Stage stage, const Lists::value_type& list, bool frees) noexcept;
-  void BeginSave() noexcept { saving_ = true; }
+  void BeginSave(Copies& copies) { saving_ = std::make_unique<Saving>(copies); }
   // Calls `visit(entry)` for the next entries of a list, at most `max`.
   template <class Visit>
   void Take(Rest& rest, uint32_t max, const Visit& visit) const {
@@ -148,6 +156,15 @@ class WindowLists {
   // A call, because Pass() pays for each instruction of an inline one.
   [[gnu::cold, gnu::noinline]] void FreeLater(uint32_t chunk);
   inline void AppendHere(List& list, uint32_t counter, uint64_t arrival);
+
+  void FreeUnfreed(size_t max) noexcept;
+
+  struct Saving final : Copies::Holder {
+    explicit Saving(Copies& copies) : Holder(copies) {}
+    ~Saving() override { Leave(); }
+    using Holder::Hold;
+    void Free() noexcept override {}  // only the partition's holder can
+  };
 
   struct Node {
     uint32_t counter;
@@ -173,7 +190,7 @@ class WindowLists {
 
   Slab<NoCold, 12> chunks_;
   std::array<Lists, kStages> stages_;
-  bool saving_ = false;
+  std::unique_ptr<Saving> saving_;                 // null: nothing is being saved
   std::vector<uint32_t> unfreed_;                  // chunks, because of the saving
   Lists::iterator latest_ = stages_[kOpen].end();  // the list of the latest Append()
 };

@@ -1,6 +1,8 @@
 #include <pleat/state_directory.h>
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -25,6 +27,11 @@ bool Has(const std::optional<SnapshotInfo>& snapshot, std::string_view name) {
              snapshot->collections.end();
 }
 
+bool HasChanges(const SnapshotInfo& info) {
+  return std::ranges::any_of(info.collections,
+                             [](const auto& each) { return !each.changed.empty(); });
+}
+
 // A fold function runs under a lock that a snapshot under way may wait for.
 absl::Status NestedError(std::string_view call) {
   return absl::FailedPreconditionError(Concat(call, " from inside a fold function"));
@@ -44,15 +51,12 @@ class StateDirectoryCore {
   absl::StatusOr<std::optional<SnapshotInfo>> Newest();
   absl::Status TakeSnapshot(Engine& engine, std::string_view note,
                             std::span<const std::string> drop);
-  SnapshotState state() const {
-    LockGuard guard(state_lock_);
-    return state_;
-  }
+  bool GiveUp();
+  SnapshotState state() const;
 
  private:
   absl::Status ReadManifest();
   absl::Status WriteManifest();
-  absl::Status WriteFile(std::string_view name, absl::FunctionRef<absl::Status(ByteSink&)> write);
   absl::Status FindSnapshots();
   // Of a snapshot. A number may come again in another life, if its file is gone.
   uint64_t IdentityOf(uint64_t number, uint64_t life) const noexcept {
@@ -66,6 +70,14 @@ class StateDirectoryCore {
   absl::Status RestoreNewest(Engine& engine, StateDirectory::Work work,
                              std::span<const std::string> drop, Recovered& recovered);
   absl::Status CheckEngine(Engine& engine) const;
+  absl::Status TakeNow(Engine& engine, std::string_view note, std::span<const std::string> drop);
+  bool BeginTaking(Engine& engine);
+  bool EndGivingUp();
+  void SetIdentityTaken(uint64_t identity) {
+    LockGuard guard(state_lock_);
+    identity_taken_ = identity;
+  }
+  absl::Status GoOn() const;
   absl::Status Write(Engine& engine, uint64_t number, std::string_view note,
                      std::span<const SnapshotInfo::Collection> expected);
   absl::StatusOr<SnapshotInfo> Check(uint64_t number);
@@ -88,31 +100,45 @@ class StateDirectoryCore {
   std::vector<std::string> leftovers_;  // files that nobody needs, or that may be there
   uint64_t next_ = 1;                   // never a number that has a file
 
+  std::atomic<bool> given_up_ = false;  // the snapshot under way; says nothing without one
   mutable Lock state_lock_;
   SnapshotState state_ ABSL_GUARDED_BY(state_lock_);
+  bool taking_ ABSL_GUARDED_BY(state_lock_) = false;
+  std::shared_ptr<Engine> engine_taken_ ABSL_GUARDED_BY(state_lock_);  // while it can be given up
+  // Of the snapshot that the engine is asked for; none: it was not asked yet.
+  std::optional<uint64_t> identity_taken_ ABSL_GUARDED_BY(state_lock_);
+};
+
+// A file of a snapshot that may be given up meanwhile: `go_on` says so.
+class SinkToGiveUp final : public ByteSink {
+ public:
+  using GoOn = absl::FunctionRef<absl::Status()>;
+  SinkToGiveUp(ByteSink& sink, GoOn go_on) : sink_(sink), go_on_(go_on) {}
+  absl::Status Append(std::string_view bytes) override {
+    if (absl::Status status = go_on_(); !status.ok()) return status;
+    return sink_.Append(bytes);
+  }
+
+ private:
+  ByteSink& sink_;
+  const GoOn go_on_;
+};
+
+class SourceToGiveUp final : public ByteSource {
+ public:
+  using GoOn = absl::FunctionRef<absl::Status()>;
+  SourceToGiveUp(ByteSource& source, GoOn go_on) : source_(source), go_on_(go_on) {}
+  absl::StatusOr<size_t> Read(std::span<char> room) override {
+    if (absl::Status status = go_on_(); !status.ok()) return status;
+    return source_.Read(room);
+  }
+
+ private:
+  ByteSource& source_;
+  const GoOn go_on_;
 };
 
 // --- Files
-
-// So that either the file that has the name now or the new one is there, whatever fails.
-absl::Status StateDirectoryCore::WriteFile(std::string_view name,
-                                           absl::FunctionRef<absl::Status(ByteSink&)> write) {
-  const std::string unfinished = Concat(name, kUnfinished);
-  if (absl::Status gone = directory_->Remove(unfinished); !gone.ok() && !absl::IsNotFound(gone)) {
-    return gone;
-  }
-  absl::StatusOr<std::unique_ptr<StorageWriter>> file = directory_->CreateFile(unfinished);
-  if (!file.ok()) return file.status();
-  FileSink sink(**file);
-  absl::Status status = write(sink);
-  if (status.ok()) status = (*file)->Sync();
-  const absl::Status closed = (*file)->Close();
-  if (status.ok()) status = closed;
-  if (status.ok()) status = directory_->Rename(unfinished, name);
-  if (status.ok()) return directory_->SyncDirectory();
-  directory_->Remove(unfinished).IgnoreError();  // else RemoveLeftovers() does
-  return status;
-}
 
 // Those that cannot be removed are tried again after the next snapshot, or by the next
 // StateDirectory.
@@ -126,7 +152,7 @@ void StateDirectoryCore::RemoveLeftovers() {
 }
 
 absl::Status StateDirectoryCore::WriteManifest() {
-  return WriteFile(kManifest, [&](ByteSink& sink) { return manifest_.Write(sink); });
+  return WriteBeside(*directory_, kManifest, [&](ByteSink& sink) { return manifest_.Write(sink); });
 }
 
 absl::Status StateDirectoryCore::ReadManifest() {
@@ -230,10 +256,18 @@ absl::StatusOr<SnapshotInfo> StateDirectoryCore::RestoreFrom(uint64_t number, En
   const absl::StatusOr<uint64_t> size = (*file)->Size();
   if (!size.ok()) return size.status();
   const uint64_t lives = manifest_.lives >= info->tag ? manifest_.lives - info->tag + 1 : 1;
-  FileSource source(**file);
-  const absl::StatusOr<std::unique_ptr<pleat::Restore>> restore = pleat::Restore::Begin(
-      engine, source,
-      {.skip_numbers = options_.repeats ? 0 : lives * kNumbersPerLife, .drop = drop});
+  std::optional<FileSource> source(std::in_place, **file);
+  const auto begin = [&](uint64_t skip_numbers) {
+    return pleat::Restore::Begin(engine, *source, {.skip_numbers = skip_numbers, .drop = drop});
+  };
+  absl::StatusOr<std::unique_ptr<pleat::Restore>> restore =
+      begin(options_.repeats ? 0 : lives * kNumbersPerLife);
+  // Under other options the same events make other emissions, which need numbers of their own.
+  if (restore.ok() && options_.repeats && HasChanges((*restore)->info())) {
+    restore->reset();
+    source.emplace(**file);
+    restore = begin(lives * kNumbersPerLife);
+  }
   if (!restore.ok()) return At(name, restore.status());
   work(**restore);
   if (absl::Status status = (*restore)->Check(); !status.ok()) return At(name, status);
@@ -242,7 +276,7 @@ absl::StatusOr<SnapshotInfo> StateDirectoryCore::RestoreFrom(uint64_t number, En
   newest_ = name;
   LockGuard guard(state_lock_);
   state_.bytes = *size;
-  return info;
+  return (*restore)->info();
 }
 
 // The newest that is whole. A damaged one is passed over only if an older one is there: then the
@@ -309,19 +343,26 @@ absl::Status StateDirectoryCore::CheckEngine(Engine& engine) const {
 absl::Status StateDirectoryCore::Write(Engine& engine, uint64_t number, std::string_view note,
                                        std::span<const SnapshotInfo::Collection> expected) {
   uint64_t bytes = 0;
-  absl::Status status = WriteFile(NameOfSnapshot(number), [&](ByteSink& sink) {
+  const auto go_on = [this] { return GoOn(); };
+  const auto write = [&](ByteSink& file) {
+    SinkToGiveUp sink(file, go_on);
+    const uint64_t identity = IdentityOf(number, manifest_.lives);
+    SetIdentityTaken(identity);
     const absl::Status taken = pleat::TakeSnapshot(engine, sink,
-                                                   {.identity = IdentityOf(number, manifest_.lives),
+                                                   {.identity = identity,
                                                     .tag = manifest_.lives,
                                                     .note = note,
                                                     .compress = options_.compress,
-                                                    .expected = expected});
-    bytes = static_cast<FileSink&>(sink).written();
-    return taken;
-  });
+                                                    .expected = expected,
+                                                    .max_copy_bytes = options_.max_copy_bytes});
+    bytes = static_cast<FileSink&>(file).written();
+    return taken.ok() ? GoOn() : taken;
+  };
+  absl::Status status = WriteBeside(*directory_, NameOfSnapshot(number), write, go_on);
   if (!status.ok()) return status;
   const absl::StatusOr<SnapshotInfo> checked = Check(number);
   if (!checked.ok()) return checked.status();
+  if (!EndGivingUp()) return GoOn();
   collections_ = checked->collections;
   LockGuard guard(state_lock_);
   state_.bytes = bytes;
@@ -332,16 +373,84 @@ absl::StatusOr<SnapshotInfo> StateDirectoryCore::Check(uint64_t number) {
   const std::string name = NameOfSnapshot(number);
   const absl::StatusOr<std::unique_ptr<StorageReader>> file = directory_->OpenFile(name);
   if (!file.ok()) return file.status();
-  FileSource source(**file);
+  FileSource whole(**file);
+  const auto go_on = [this] { return GoOn(); };
+  SourceToGiveUp source(whole, go_on);
   absl::StatusOr<SnapshotInfo> info = CheckSnapshot(source);
+  if (absl::Status status = GoOn(); !status.ok()) return status;
   if (!info.ok()) return At(name, info.status());
   return info;
 }
 
-// One that was written whole is the newest from then on, also if MANIFEST cannot say so yet: then
-// the attempt has failed, and the next one says it.
+// --- Giving up
+
+absl::Status StateDirectoryCore::GoOn() const {
+  if (!given_up_.load()) return absl::OkStatus();
+  return absl::CancelledError(Concat(directory_->path(), ": the snapshot was given up"));
+}
+
+bool StateDirectoryCore::BeginTaking(Engine& engine) {
+  LockGuard guard(state_lock_);
+  if (std::exchange(taking_, true)) return false;
+  given_up_.store(false);
+  engine_taken_ = engine.Handle();
+  return true;
+}
+
+// From then on the snapshot is not given up any more. Returns false if it was.
+bool StateDirectoryCore::EndGivingUp() {
+  LockGuard guard(state_lock_);
+  if (engine_taken_ == nullptr) return !given_up_.load();
+  const SnapshotCopies copies = pleat::SnapshotCopiesOf(*engine_taken_);
+  state_.most_copy_bytes = copies.most_bytes;
+  engine_taken_ = nullptr;
+  identity_taken_.reset();
+  return !given_up_.load();
+}
+
+// A snapshot that has not begun to copy yet asks whether it was given up before it writes anything.
+// The engine is told with no lock held: it waits for partitions.
+bool StateDirectoryCore::GiveUp() {
+  std::shared_ptr<Engine> engine;
+  std::optional<uint64_t> identity;
+  {
+    LockGuard guard(state_lock_);
+    if (engine_taken_ == nullptr) return false;
+    given_up_.store(true);
+    engine = engine_taken_;
+    identity = identity_taken_;
+  }
+  if (identity) pleat::GiveUpSnapshot(*engine, identity);
+  return true;
+}
+
+SnapshotState StateDirectoryCore::state() const {
+  LockGuard guard(state_lock_);
+  SnapshotState state = state_;
+  if (engine_taken_ != nullptr) {
+    const SnapshotCopies copies = pleat::SnapshotCopiesOf(*engine_taken_);
+    state.copy_bytes = copies.bytes;
+    state.most_copy_bytes = copies.most_bytes;
+  }
+  return state;
+}
+
 absl::Status StateDirectoryCore::TakeSnapshot(Engine& engine, std::string_view note,
                                               std::span<const std::string> drop) {
+  if (!BeginTaking(engine)) {
+    return absl::UnavailableError(Concat(directory_->path(), ": another snapshot is being taken"));
+  }
+  const absl::Status status = TakeNow(engine, note, drop);
+  EndGivingUp();
+  LockGuard guard(state_lock_);
+  taking_ = false;
+  return status;
+}
+
+// One that was written whole is the newest from then on, also if MANIFEST cannot say so yet: then
+// the attempt has failed, and the next one says it.
+absl::Status StateDirectoryCore::TakeNow(Engine& engine, std::string_view note,
+                                         std::span<const std::string> drop) {
   LockGuard guard(lock_);
   if (absl::Status right = CheckEngine(engine); !right.ok()) return right;
   std::vector<SnapshotInfo::Collection> expected = collections_;
@@ -368,16 +477,19 @@ absl::Status StateDirectoryCore::TakeSnapshot(Engine& engine, std::string_view n
 
 // --- The face
 
-StateDirectory::StateDirectory(std::unique_ptr<StateDirectoryCore> core) : core_(std::move(core)) {}
-StateDirectory::~StateDirectory() = default;
+StateDirectory::StateDirectory(std::shared_ptr<StateDirectoryCore> core) : core_(std::move(core)) {}
+StateDirectory::~StateDirectory() { GiveUpSnapshot(); }
 
 absl::StatusOr<std::unique_ptr<StateDirectory>> StateDirectory::Open(
     std::string_view directory, const StateDirectoryOptions& options) {
+  if (options.max_copy_bytes == 0) {
+    return absl::InvalidArgumentError("max_copy_bytes: must be 1 or more");
+  }
   Storage& storage = options.storage != nullptr ? *options.storage : PosixStorage();
   absl::StatusOr<std::unique_ptr<StorageDirectory>> opened =
       storage.OpenDirectory(directory, IfMissing::kCreate);
   if (!opened.ok()) return opened.status();
-  auto core = std::make_unique<StateDirectoryCore>(*std::move(opened), options);
+  auto core = std::make_shared<StateDirectoryCore>(*std::move(opened), options);
   if (absl::Status status = core->Open(); !status.ok()) return status;
   return std::unique_ptr<StateDirectory>(new StateDirectory(std::move(core)));
 }
@@ -398,8 +510,10 @@ absl::StatusOr<std::optional<SnapshotInfo>> StateDirectory::Newest() {
 absl::Status StateDirectory::TakeSnapshot(Engine& engine, std::string_view note,
                                           std::span<const std::string> drop) {
   if (Call().nested()) return NestedError("TakeSnapshot()");
-  return core_->TakeSnapshot(engine, note, drop);
+  const std::shared_ptr<StateDirectoryCore> core = core_;
+  return core->TakeSnapshot(engine, note, drop);
 }
+bool StateDirectory::GiveUpSnapshot() noexcept { return !Call::WouldBeNested() && core_->GiveUp(); }
 SnapshotState StateDirectory::state() const { return core_->state(); }
 
 }  // namespace pleat::inline v0_1

@@ -31,26 +31,53 @@ bool IsOfSystem(std::string_view name) { return name.starts_with('.') || name ==
 
 std::string NameOfSnapshot(uint64_t number) { return Concat(kSnapshotPrefix, number); }
 
-std::optional<uint64_t> NumberIn(std::string_view name) {
+std::optional<uint64_t> NumberIn(std::string_view name) { return NumberIn(name, kSnapshotPrefix); }
+
+std::optional<uint64_t> NumberIn(std::string_view name, std::string_view prefix) {
   if (name.ends_with(kUnfinished)) name.remove_suffix(kUnfinished.size());
-  if (!name.starts_with(kSnapshotPrefix)) return std::nullopt;
-  const std::string_view digits = name.substr(kSnapshotPrefix.size());
+  if (!name.starts_with(prefix)) return std::nullopt;
+  const std::string_view digits = name.substr(prefix.size());
   uint64_t number = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (number == 0 || number > kNumberMax || name != NameOfSnapshot(number)) return std::nullopt;
+  if (number == 0 || number > kNumberMax || name != Concat(prefix, number)) return std::nullopt;
   return number;
 }
 
 absl::Status CheckOurs(StorageDirectory& directory) {
+  return CheckOurs(directory, "state directory", IsOurs);
+}
+
+absl::Status CheckOurs(StorageDirectory& directory, std::string_view kind, IsOurFile is_ours) {
   const absl::StatusOr<std::vector<std::string>> names = directory.List();
   if (!names.ok()) return names.status();
-  if (std::ranges::any_of(*names, IsOurs) || std::ranges::all_of(*names, IsOfSystem)) {
+  if (std::ranges::any_of(*names, is_ours) || std::ranges::all_of(*names, IsOfSystem)) {
     return absl::OkStatus();
   }
   const auto other = std::ranges::find_if_not(*names, IsOfSystem);
-  return absl::FailedPreconditionError(
-      Concat(directory.path(), " is no state directory, and has other files, such as ", *other,
-             ": name another directory"));
+  return absl::FailedPreconditionError(Concat(directory.path(), " is no ", kind,
+                                              ", and has other files, such as ", *other,
+                                              ": name another directory"));
+}
+
+absl::Status WriteBeside(StorageDirectory& directory, std::string_view name,
+                         absl::FunctionRef<absl::Status(ByteSink&)> write,
+                         absl::FunctionRef<absl::Status()> go_on) {
+  const std::string unfinished = Concat(name, kUnfinished);
+  if (absl::Status gone = directory.Remove(unfinished); !gone.ok() && !absl::IsNotFound(gone)) {
+    return gone;
+  }
+  absl::StatusOr<std::unique_ptr<StorageWriter>> file = directory.CreateFile(unfinished);
+  if (!file.ok()) return file.status();
+  FileSink sink(**file);
+  absl::Status status = write(sink);
+  if (status.ok()) status = (*file)->Sync();
+  if (status.ok()) status = go_on();
+  const absl::Status closed = (*file)->Close();
+  if (status.ok()) status = closed;
+  if (status.ok()) status = directory.Rename(unfinished, name);
+  if (status.ok()) return directory.SyncDirectory();
+  directory.Remove(unfinished).IgnoreError();  // else it is among what the caller removes
+  return status;
 }
 
 absl::Status InFile(std::string_view directory, std::string_view file, const absl::Status& why) {
@@ -63,6 +90,21 @@ uint64_t IdentityOfSnapshot(uint64_t identity, uint64_t number, uint64_t life) n
   return identity ^ number * kStableA ^ life * kStableB;
 }
 
+absl::Status ReadHead(BlockReader& reader, uint32_t format,
+                      absl::FunctionRef<bool(FieldReader& in)> read) {
+  const absl::StatusOr<Block> block = reader.Next();
+  if (!block.ok()) return block.status();
+  FieldReader in(block->bytes);
+  uint32_t written = 0;
+  in(written);
+  if (in.ok() && written != 0 && written != format) return OtherFormat(written, format);
+  const bool possible = read(in);
+  if (!in.done() || written == 0 || !possible || block->kind != BlockKind::kHead) {
+    return DamageAt(0, "it says something impossible");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Manifest::Write(ByteSink& sink) const {
   FieldWriter out;
   out(kManifestFormat, identity, lives, kept);
@@ -71,20 +113,12 @@ absl::Status Manifest::Write(ByteSink& sink) const {
 
 absl::StatusOr<Manifest> Manifest::Read(ByteSource& source) {
   BlockReader reader(source);
-  const absl::StatusOr<Block> block = reader.Next();
-  if (!block.ok()) return block.status();
-  FieldReader in(block->bytes);
-  uint32_t format = 0;
-  in(format);
-  if (in.ok() && format != 0 && format != kManifestFormat) {
-    return OtherFormat(format, kManifestFormat);
-  }
   Manifest manifest;
-  in(manifest.identity, manifest.lives, manifest.kept);
-  const bool in_range = format != 0 && manifest.lives < kLivesMax;
-  if (!in.done() || !in_range || block->kind != BlockKind::kHead) {
-    return DamageAt(0, "it says something impossible");
-  }
+  absl::Status head = ReadHead(reader, kManifestFormat, [&manifest](FieldReader& in) {
+    in(manifest.identity, manifest.lives, manifest.kept);
+    return manifest.lives < kLivesMax;
+  });
+  if (!head.ok()) return head;
   if (absl::Status end = reader.ExpectEnd(); !end.ok()) return end;
   return manifest;
 }

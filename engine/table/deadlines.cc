@@ -19,7 +19,7 @@ constexpr auto kLater = [](const Due& a, const Due& b) noexcept {
 
 }  // namespace
 
-Deadlines::Deadlines(PagePool& pool, Duration usual_life, size_t run_most)
+Deadlines::Deadlines(Pages& pool, Duration usual_life, size_t run_most)
     : slots_(usual_life), run_full_(run_most - Chunk::kRefs), references_(pool) {
   PLEAT_CHECK(run_most >= 2 * Chunk::kRefs);
 }

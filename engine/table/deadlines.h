@@ -80,7 +80,7 @@ class Deadlines {
 
   // `usual_life`: how far ahead deadlines usually lie when they are armed. `run_most`: how long a run
   // may become, at least 28; for tests.
-  Deadlines(PagePool& pool, Duration usual_life, size_t run_most = kRunMost);
+  Deadlines(Pages& pool, Duration usual_life, size_t run_most = kRunMost);
   Deadlines(const Deadlines&) = delete;
   Deadlines& operator=(const Deadlines&) = delete;
 

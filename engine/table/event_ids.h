@@ -28,7 +28,7 @@ class EventIds {
   static constexpr size_t kIdBytes = ExpiringMap::kNameBytes;
 
   // `pool` and `name_key` outlive the ids.
-  EventIds(PagePool& pool, const HashKey& name_key, Duration remembered_for)
+  EventIds(Pages& pool, const HashKey& name_key, Duration remembered_for)
       : name_key_(name_key),
         other_name_key_(MakeHashKey(name_key[1], name_key[2])),
         remembered_for_(remembered_for),
@@ -64,7 +64,7 @@ class EventIds {
 
   // As ExpiringMap's. The names mean something as long as the name key is the same.
   void Load(FieldReader& in) { ids_.Load(in); }
-  void BeginSave() { ids_.BeginSave(); }
+  void BeginSave(Copies& copies) { ids_.BeginSave(copies); }
   bool SaveNext(FieldWriter& out) { return ids_.SaveNext(out); }
   void EndSave() noexcept { ids_.EndSave(); }
 

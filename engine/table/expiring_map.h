@@ -43,8 +43,9 @@ struct ExpiringEntry {
 
   // How many there were when a saving began, and the latest that one of them expires.
   struct Images : PlaceImages {
-    Images(uint32_t end, size_t count, EngineTime last)
-        : PlaceImages(end), size(count), last_expiry(last) {}
+    Images(uint32_t end, size_t count, EngineTime last, Copies& copies)
+        : PlaceImages(end, copies), size(count), last_expiry(last) {}
+    ~Images() override { Leave(); }
     const size_t size;
     const EngineTime last_expiry;
     bool has_begun = false;  // the first two fields are written
@@ -57,7 +58,7 @@ class ExpiringMap : ChangeByRule<ExpiringMap, ExpiringEntry, ExpiringEntry::Imag
   using Known = ExpiringEntry::Known;
 
   // `usual_life`: how long most names are remembered. `pool` outlives the map.
-  ExpiringMap(PagePool& pool, Duration usual_life)
+  ExpiringMap(Pages& pool, Duration usual_life)
       : table_(pool, sizeof(Entry), LifeInSlots(usual_life), Entries{*this}) {}
 
   // What is remembered for `name` at `now`, or null. Valid until the next Put(), Erase() or
@@ -99,7 +100,9 @@ class ExpiringMap : ChangeByRule<ExpiringMap, ExpiringEntry, ExpiringEntry::Imag
 
   // Writes all names as they were at BeginSave(), a strip of places at a time, while the map goes on
   // changing. SaveNext() returns whether there is more. EndSave() gives up what is left.
-  void BeginSave() { images_ = std::make_unique<Images>(table_.end(), size(), last_expiry_); }
+  void BeginSave(Copies& copies) {
+    images_ = std::make_unique<Images>(table_.end(), size(), last_expiry_, copies);
+  }
   bool SaveNext(FieldWriter& out);
   using ChangeByRule::EndSave;
   // Reads what was written. Names that nobody can have made, because they collide, fail the reading.

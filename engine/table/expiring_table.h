@@ -107,7 +107,7 @@ class ExpiringTable {
   static_assert(!kMovesEarlier || !kCalls, "tickets and calls are told by the same bit");
 
   // Entries of `stride` bytes, a multiple of 8. `usual_life`: how far ahead deadlines usually lie.
-  ExpiringTable(PagePool& pool, size_t stride, Duration usual_life, const Entries& entries,
+  ExpiringTable(Pages& pool, size_t stride, Duration usual_life, const Entries& entries,
                 size_t run_most = Deadlines::kRunMost)
       : index_(pool),
         slab_(pool, stride),

@@ -21,7 +21,7 @@ namespace pleat::inline v0_1 {
 
 class KeyArena {
  public:
-  explicit KeyArena(PagePool& pool) : pool_(pool) {}
+  explicit KeyArena(Pages& pool) : pool_(pool) {}
 
   // A short key as it is; a long key with a copy of its bytes. Give the key back with Release().
   PackedKey Keep(const PackedKey& key) {
@@ -63,8 +63,8 @@ class KeyArena {
     }
     uint32_t number;
     std::memcpy(&number, place, sizeof(number));
-    PLEAT_DCHECK(slabs_[ClassOf(bytes)] != nullptr);
-    slabs_[ClassOf(bytes)]->Free(number);
+    PLEAT_DCHECK(slabs_ != nullptr && (*slabs_)[ClassOf(bytes)] != nullptr);
+    (*slabs_)[ClassOf(bytes)]->Free(number);
   }
 
   // The bytes that keeping the key takes beside its 24.
@@ -88,6 +88,7 @@ class KeyArena {
   static constexpr size_t kStep = 16;
   static constexpr size_t kSmall = 8;  // classes of a step each, up to 128 bytes
   static constexpr size_t kClasses = kSmall + 4 * 5;
+  using Slabs = std::array<std::unique_ptr<Places>, kClasses>;
 
   static size_t ClassOf(size_t bytes) noexcept {
     if (bytes <= kSmall * kStep) return (bytes - 1) / kStep;
@@ -103,13 +104,14 @@ class KeyArena {
 
   // Of the class of places with room for `size` bytes.
   Places& PlacesFor(size_t size) {
-    std::unique_ptr<Places>& slab = slabs_[ClassOf(size)];
+    if (slabs_ == nullptr) slabs_ = std::make_unique<Slabs>();
+    std::unique_ptr<Places>& slab = (*slabs_)[ClassOf(size)];
     if (slab == nullptr) slab = std::make_unique<Places>(pool_, SizeOf(ClassOf(size)));
     return *slab;
   }
 
-  PagePool& pool_;
-  std::array<std::unique_ptr<Places>, kClasses> slabs_;
+  Pages& pool_;
+  std::unique_ptr<Slabs> slabs_;  // null: there was no long key
 };
 
 }  // namespace pleat::inline v0_1

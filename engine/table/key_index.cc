@@ -132,8 +132,10 @@ KeyIndex::Segment* KeyIndex::SiblingOf(uint32_t hash) noexcept {
   return sibling->depth() == segment.depth() ? sibling : nullptr;
 }
 
-// Of the two, the one with the lower number stays, so that the slab's higher chunks run empty.
+// Of the two, the one with the lower number stays, so that the slab's higher chunks run empty. An
+// index without keys has none.
 void KeyIndex::MergeWithSibling(uint32_t hash) noexcept {
+  if (size_ == 0 && least_depth_ == 0) return Clear();
   Segment* stays = &SegmentOf(hash);
   Segment* goes = SiblingOf(hash);
   if (goes == nullptr || stays->size() + goes->size() >= kMergeBelow) return;

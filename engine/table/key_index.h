@@ -48,7 +48,7 @@ class KeyIndex {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  explicit KeyIndex(PagePool& pool) : segments_(pool, sizeof(Segment)) { Clear(); }
+  explicit KeyIndex(Pages& pool) : segments_(pool, sizeof(Segment)) { Clear(); }
 
   // The number of the entry with this hash for which `matches(number)` holds, or kNone.
   template <class Matches>
@@ -347,7 +347,7 @@ class KeyIndex {
     return size_t{1} << (depth_ - segment.depth());
   }
 
-  // The only segment of an index that never had a key: nobody finds anything there, and because it
+  // The only segment of an index that has no key: nobody finds anything there, and because it
   // counts as full, the first key makes a real one.
   static Segment nothing_;
 

@@ -10,9 +10,14 @@
 // that change before their places are reached. To begin, to end and to go on takes microseconds,
 // however large the slab is: pages of images come with the first one and go with the last.
 //
-// Thread safety: none; the partition's lock is held.
+// Pages and images are copies of the snapshot (see Copies). Once it was given up, no place has anything
+// to save; images that were kept are empty.
+//
+// Thread safety: none; the partition's lock is held. What Has() reads changes under that lock alone, so
+// other threads may free the images meanwhile.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -24,18 +29,20 @@
 #include <pleat/stored.h>
 
 #include "engine/base/check.h"
+#include "engine/base/copies.h"
 #include "engine/base/prefetch.h"
 
 namespace pleat::inline v0_1 {
 
-class PlaceImages {
+class PlaceImages : private Copies::Holder {
  public:
   // How many places are saved at a time: with small states some 3 microseconds.
   static constexpr uint32_t kStrip = 64;
 
   // All places in use now are below `end`.
-  explicit PlaceImages(uint32_t end)
-      : end_(end), pages_((size_t{end} + kPagePlaces - 1) / kPagePlaces) {}
+  PlaceImages(uint32_t end, Copies& copies)
+      : Holder(copies), end_(end), pages_((size_t{end} + kPagePlaces - 1) / kPagePlaces) {}
+  ~PlaceImages() override { Leave(); }
 
   // Whether the place may change: it was saved, or there is nothing to save.
   bool Has(uint32_t place) const noexcept {
@@ -46,7 +53,7 @@ class PlaceImages {
 
   // Brings the memory that Has() and Keep() read towards the cache.
   void Prefetch(uint32_t place) const noexcept {
-    if (place >= end_) return;
+    if (place >= end_ || place < next_) return;
     if (const Page* page = pages_[place / kPagePlaces].get(); page != nullptr) {
       pleat::Prefetch(&page->row(place));
     }
@@ -56,16 +63,28 @@ class PlaceImages {
   template <class Save>
   void Keep(uint32_t place, const Save& save) {
     PLEAT_DCHECK(!Has(place));
-    std::unique_ptr<Page>& page = pages_[place / kPagePlaces];
-    if (page == nullptr) page = std::make_unique<Page>();
-    Row& row = page->row(place);
-    row.known[StripIn(place)] |= BitOf(place);
     image_.Clear();
     save(image_);
-    if (image_.size() == 0) return;
-    const Head head{.size = image_.size(), .place = place};
-    row.images.append(reinterpret_cast<const char*>(&head), sizeof(head));
-    row.images.append(image_.bytes());
+    std::unique_ptr<Page>& page = pages_[place / kPagePlaces];
+    const size_t more = image_.size() == 0 ? 0 : sizeof(Head) + image_.size();
+    size_t room = 0;
+    size_t added = 0;
+    const auto size = [&] {
+      room = more == 0 || page == nullptr ? more : RoomToAdd(page->row(place), more);
+      return added = (page == nullptr ? sizeof(Page) : 0) + room;
+    };
+    const bool kept = HoldAs(size, [&] {
+      if (page == nullptr) page = std::make_unique<Page>();
+      page->bytes += added;
+      Row& row = page->row(place);
+      row.known[StripIn(place)] |= BitOf(place);
+      if (more == 0) return;
+      const Head head{.size = image_.size(), .place = place};
+      if (room > 0) row.images.reserve(row.images.capacity() + room);
+      row.images.append(reinterpret_cast<const char*>(&head), sizeof(head));
+      row.images.append(image_.bytes());
+    });
+    if (!kept) next_ = end_;
   }
 
   // Before an entry begins at a place, which is free.
@@ -87,6 +106,7 @@ class PlaceImages {
   // not empty, and that leaves the rest of the strip for the next call where `save` returns false.
   template <class Save, class Put>
   void TakeStrip(const Save& save, const Put& put) {
+    LockGuard guard(lock());
     std::unique_ptr<Page>& page = pages_[next_ / kPagePlaces];
     const uint64_t known = page == nullptr ? 0 : page->row(next_).known[StripIn(next_)];
     const Strip images = known == 0 ? Strip{} : ImagesOf(page->row(next_), next_ / kStrip);
@@ -99,8 +119,14 @@ class PlaceImages {
         put(next_, image);
       }
     }
-    if (next_ % kPagePlaces == 0) page = nullptr;
+    if (next_ % kPagePlaces == 0 && page != nullptr) {
+      LetGo(page->bytes);
+      page = nullptr;
+    }
   }
+
+ protected:
+  using Holder::Leave;
 
  private:
   // Before each image.
@@ -125,7 +151,23 @@ class PlaceImages {
     Row& row(uint32_t place) noexcept { return rows[place / kRowPlaces % kPageRows]; }
     const Row& row(uint32_t place) const noexcept { return rows[place / kRowPlaces % kPageRows]; }
     std::array<Row, kPageRows> rows;
+    size_t bytes = 0;  // that are held
   };
+
+  // Pages stay, and with them what Has() reads.
+  void Free() noexcept override {
+    for (const std::unique_ptr<Page>& page : pages_) {
+      if (page == nullptr) continue;
+      page->bytes = 0;
+      for (Row& row : page->rows) std::string().swap(row.images);
+    }
+  }
+
+  // By how much a row grows to have so many bytes more: to twice of what it has, at least.
+  static size_t RoomToAdd(const Row& row, size_t more) noexcept {
+    const size_t left = row.images.capacity() - row.images.size();
+    return more <= left ? 0 : std::max(row.images.capacity(), more - left);
+  }
 
   static uint32_t StripIn(uint32_t place) noexcept { return place / kStrip % kRowStrips; }
   static uint64_t BitOf(uint32_t place) noexcept { return uint64_t{1} << place % kStrip; }

@@ -36,7 +36,7 @@ class ReferenceLists {
     bool empty() const noexcept { return head == nullptr; }
   };
 
-  explicit ReferenceLists(PagePool& pool) : chunks_(pool, sizeof(Chunk)) {}
+  explicit ReferenceLists(Pages& pool) : chunks_(pool, sizeof(Chunk)) {}
 
   // How many chunks are in use.
   size_t chunks() const noexcept { return chunk_count_; }

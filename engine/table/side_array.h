@@ -22,7 +22,7 @@ class SideArray {
   static_assert(std::is_trivially_copyable_v<T> && std::has_single_bit(sizeof(T)));
 
  public:
-  explicit SideArray(PagePool& pool) : pool_(pool) {}
+  explicit SideArray(Pages& pool) : pool_(pool) {}
   ~SideArray() {
     for (std::byte* page : pages_) {
       if (page != nullptr) pool_.Return(page);
@@ -63,7 +63,7 @@ class SideArray {
   static constexpr int kBits = std::countr_zero(PagePool::kPageBytes / sizeof(T));
   static constexpr uint32_t kMask = (1U << kBits) - 1;
 
-  PagePool& pool_;
+  Pages& pool_;
   std::vector<std::byte*> pages_;  // null: given back
   std::vector<uint32_t> used_;     // how many numbers of each page are there
 };

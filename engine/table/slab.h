@@ -4,14 +4,14 @@
 // every fold touches. Bytes that only opening and closing touch lie in a parallel array of `Cold`,
 // so that they do not dilute the hot lines.
 //
-// A number is a chunk and an index inside the chunk. A chunk is one page of the pool: first the hot
-// parts, then the cold ones. A new place always comes from the lowest chunk that has one free, and
-// within the chunk from the place that was freed last, because its line is likely still in the
-// cache. So after a spike the higher chunks run empty and go back to the pool; those that were
-// reserved stay.
+// A number is a chunk and an index inside the chunk. A chunk is one page of the pool: the hot parts
+// upwards from its *base*, the cold ones downwards. A new place always comes from the lowest chunk
+// that has one free, and within the chunk from the place that was freed last, because its line is
+// likely still in the cache. So after a spike the higher chunks run empty and go back to the pool;
+// those that were reserved stay.
 //
-// The first chunk of small places without a cold part is 1 KiB of the heap: an engine has some
-// hundred slabs, and a page that a few places begin is mostly empty.
+// The first chunks are blocks of the pool, each four times as large as the one before: an engine can
+// have thousands of slabs with a few places each, of which a page would be mostly empty.
 #pragma once
 
 #include <algorithm>
@@ -40,13 +40,8 @@ class Slab {
 
  public:
   // Places of `stride` bytes each, a multiple of 8, and of the alignment wanted up to 64.
-  Slab(PagePool& pool, size_t stride)
-      : pool_(pool),
-        stride_(stride),
-        per_chunk_(static_cast<uint32_t>(
-            std::clamp<size_t>(PagePool::kPageBytes / (stride + kColdBytes), 1, kPerChunkMax))),
-        cold_offset_(per_chunk_ * stride),
-        begins_small_(kColdBytes == 0 && stride <= kSmallChunk / 8) {
+  Slab(Pages& pool, size_t stride)
+      : pool_(pool), stride_(stride), per_chunk_(RoomIn(PagePool::kPageBytes)) {
     PLEAT_CHECK(stride % 8 == 0 && stride > 0);
   }
   ~Slab() {
@@ -61,7 +56,7 @@ class Slab {
     if (lowest_ == kUnknown) lowest_ = ChunkWithRoom();
     const uint32_t chunk = lowest_;
     Use& use = uses_[chunk];
-    if (chunks_[chunk] == nullptr) chunks_[chunk] = NewChunk(chunk);
+    if (chunks_[chunk] == nullptr) chunks_[chunk] = NewChunk(use.room);
     uint32_t index = use.fresh;
     if (use.free != kNone) {
       index = use.free;
@@ -82,22 +77,20 @@ class Slab {
   // chunks for them, and keeps them. Their memory has been touched. O(chunks).
   void Reserve(size_t places) {
     uint32_t chunk = 0;
-    for (size_t room = 0; room < places; room += RoomOf(chunk++)) {
+    for (size_t room = 0; room < places; room += uses_[chunk++].room) {
       KnowChunk(chunk);
       if (chunks_[chunk] != nullptr) continue;
-      chunks_[chunk] = NewChunk(chunk);
-      Touch(chunks_[chunk], RoomOf(chunk) * (stride_ + kColdBytes));
+      chunks_[chunk] = NewChunk(uses_[chunk].room);
+      Touch(chunks_[chunk] - ColdBytesOf(uses_[chunk].room), BytesOf(uses_[chunk].room));
     }
     kept_ = std::max(kept_, chunk);
   }
 
   // Whether AllocateAt(number) is possible in a slab whose highest place is below `number`.
-  bool HasPlace(uint32_t number) const noexcept {
-    const uint32_t chunk = number >> kIndexBits;
-    return chunk < kChunksMax - 1 && (number & kIndexMask) < RoomOf(chunk);
-  }
+  bool HasPlace(uint32_t number) const noexcept { return number >> kIndexBits < kChunksMax - 1; }
   // Takes the place `number`, as it was in the slab that is being restored, and calls
-  // `skip(place)` for each place before it that counts as handed out, and is free.
+  // `skip(place)` for each place before it that counts as handed out, and is free. That slab may have
+  // had more places in a chunk: then the others of the chunk move, as bytes.
   // REQUIRES: HasPlace(number); no place as high was handed out.
   template <class Skip>
   void AllocateAt(uint32_t number, const Skip& skip) {
@@ -106,7 +99,8 @@ class Slab {
     PLEAT_DCHECK(HasPlace(number) && !Knows(number));
     lowest_ = kUnknown;
     KnowChunk(chunk);
-    if (chunks_[chunk] == nullptr) chunks_[chunk] = NewChunk(chunk);
+    if (index >= uses_[chunk].room) Widen(chunk, index < per_chunk_ ? per_chunk_ : kPerChunkMax);
+    if (chunks_[chunk] == nullptr) chunks_[chunk] = NewChunk(uses_[chunk].room);
     Use& use = uses_[chunk];
     while (use.fresh < index) {
       const uint16_t free = std::exchange(use.free, use.fresh++);
@@ -133,6 +127,7 @@ class Slab {
       if (chunk >= kept_) {
         FreeChunk(chunk);
         chunks_[chunk] = nullptr;
+        use.room = RoomOf(chunk);
       }
       use = Use{.room = use.room};
       return;
@@ -152,7 +147,7 @@ class Slab {
         PLEAT_CHECK(at < use.fresh && free < use.fresh);
         std::memcpy(&at, chunks_[chunk] + at * stride_, sizeof(at));
       }
-      PLEAT_CHECK(use.room == RoomOf(chunk));
+      PLEAT_CHECK(use.room == RoomOf(chunk) || use.room == per_chunk_ || use.room == kPerChunkMax);
       PLEAT_CHECK(use.taken + free == use.fresh && use.fresh <= use.room);
       PLEAT_CHECK((chunks_[chunk] == nullptr) == (use.taken == 0 && chunk >= kept_));
       const bool has_room = (room_[chunk / 64] >> chunk % 64 & 1) != 0;
@@ -186,8 +181,8 @@ class Slab {
   }
   const Cold& cold(uint32_t number) const noexcept {
     PLEAT_DCHECK(Knows(number));
-    const std::byte* const first = chunks_[number >> kIndexBits] + cold_offset_;
-    return reinterpret_cast<const Cold*>(first)[number & kIndexMask];
+    const auto* const end = reinterpret_cast<const Cold*>(chunks_[number >> kIndexBits]);
+    return *(end - 1 - (number & kIndexMask));
   }
   Cold& cold(uint32_t number) noexcept {
     return const_cast<Cold&>(std::as_const(*this).cold(number));
@@ -258,33 +253,59 @@ class Slab {
     }
   }
 
-  static constexpr size_t kSmallChunk = 1024;
+  static constexpr size_t kSmallest = 256;
+  static constexpr uint32_t kSmallChunks = 4;
 
-  bool IsSmall(uint32_t chunk) const noexcept { return begins_small_ && chunk == 0; }
+  // The bytes before the base, so that the hot parts are aligned; and all bytes.
+  static constexpr std::align_val_t kAlignment{64};
+  static constexpr size_t ColdBytesOf(size_t room) noexcept {
+    return (room * kColdBytes + 63) / 64 * 64;
+  }
+  size_t BytesOf(size_t room) const noexcept { return ColdBytesOf(room) + room * stride_; }
+  uint16_t RoomIn(size_t bytes) const noexcept {
+    size_t room = std::clamp<size_t>(bytes / (stride_ + kColdBytes), 1, kPerChunkMax);
+    while (room > 1 && BytesOf(room) > bytes) --room;
+    return static_cast<uint16_t>(room);
+  }
   uint16_t RoomOf(uint32_t chunk) const noexcept {
-    return static_cast<uint16_t>(IsSmall(chunk) ? kSmallChunk / stride_ : per_chunk_);
+    return chunk < kSmallChunks ? RoomIn(kSmallest << 2 * chunk) : per_chunk_;
   }
-  // A place that does not fit a page gets memory of its own.
-  bool IsPage(uint32_t chunk) const noexcept {
-    return !IsSmall(chunk) && stride_ + kColdBytes <= PagePool::kPageBytes;
-  }
-  std::byte* NewChunk(uint32_t chunk) {
-    if (IsPage(chunk)) return pool_.Take();
-    const size_t bytes = RoomOf(chunk) * (stride_ + kColdBytes);
-    return static_cast<std::byte*>(::operator new(bytes, std::align_val_t{64}));
+
+  // The base of a chunk of so many places. A place that does not fit a page gets memory of its own.
+  std::byte* NewChunk(size_t room) {
+    const size_t bytes = BytesOf(room);
+    std::byte* const begin = bytes <= PagePool::kPageBytes
+                                 ? pool_.TakeBlock(bytes)
+                                 : static_cast<std::byte*>(::operator new(bytes, kAlignment));
+    return begin + ColdBytesOf(room);
   }
   void FreeChunk(uint32_t chunk) noexcept {
-    std::byte* const bytes = chunks_[chunk];
-    if (bytes == nullptr) return;
-    IsPage(chunk) ? pool_.Return(bytes) : ::operator delete(bytes, std::align_val_t{64});
+    if (chunks_[chunk] == nullptr) return;
+    const size_t bytes = BytesOf(uses_[chunk].room);
+    std::byte* const begin = chunks_[chunk] - ColdBytesOf(uses_[chunk].room);
+    bytes <= PagePool::kPageBytes ? pool_.ReturnBlock(begin, bytes)
+                                  : ::operator delete(begin, kAlignment);
   }
 
-  PagePool& pool_;
+  // Gives a chunk more room.
+  void Widen(uint32_t chunk, size_t room) {
+    Use& use = uses_[chunk];
+    if (std::byte* const before = chunks_[chunk]; before != nullptr) {
+      std::byte* const base = NewChunk(room);
+      const size_t cold = use.fresh * kColdBytes;
+      std::memcpy(base - cold, before - cold, cold + use.fresh * stride_);
+      FreeChunk(chunk);
+      chunks_[chunk] = base;
+    }
+    use.room = static_cast<uint16_t>(room);
+    room_[chunk / 64] |= uint64_t{1} << chunk % 64;
+    first_room_ = std::min(first_room_, chunk / 64);
+  }
+
+  Pages& pool_;
   const size_t stride_;
-  const uint32_t per_chunk_;
-  const size_t cold_offset_;  // of a chunk's cold parts, behind its hot ones
-  const bool begins_small_;
-  std::vector<std::byte*> chunks_;  // null: given back
+  const uint16_t per_chunk_;        // but for the first ones
+  std::vector<std::byte*> chunks_;  // their bases; null: given back
   std::vector<Use> uses_;
   std::vector<uint64_t> room_;  // a bit for each chunk, those to come included
   uint32_t first_room_ = 0;     // the words before this one are zero

@@ -17,7 +17,7 @@ int ShiftFor(Duration usual_life) noexcept {
 
 }  // namespace
 
-TimeSlots::TimeSlots(Duration usual_life) : shift_(ShiftFor(usual_life)), known_(16) {}
+TimeSlots::TimeSlots(Duration usual_life) : shift_(ShiftFor(usual_life)), known_(4) {}
 
 TimeSlots::~TimeSlots() { order_.clear(); }
 
@@ -66,7 +66,7 @@ void TimeSlots::KnowSlots(size_t size) {
 
 TimeSlots::Slot& TimeSlots::New(uint64_t index) {
   if (free_.empty()) {
-    const size_t block = blocks_.empty() ? 8 : 64;  // many need but a few
+    const size_t block = std::clamp<size_t>(size_, 2, 64);  // many need but a few
     blocks_.push_back(std::make_unique<Slot[]>(block));
     free_.reserve(size_ + block);
     for (size_t i = 0; i < block; ++i) free_.push_back(&blocks_.back()[i]);

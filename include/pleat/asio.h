@@ -264,4 +264,27 @@ auto async_drain(Driver& driver, const AnyCollection& collection, const DrainOpt
       DrainInitiation{&driver}, token, std::optional<AnyCollection>(collection), options);
 }
 
+// async_dead_letters: waits until a collection has dead letters that the caller has not seen.
+//
+//   for (uint64_t seen = 0;;) {
+//     seen = *co_await pleat::async_dead_letters(driver, folder.any(), seen, use_awaitable);
+//     ...                                      // ScanDeadLetters(), then retry or drop them
+//   }
+//
+// The operation completes as soon as LeaseSource::deaths() is more than `seen`, without error and
+// with that count: at once if the letter came before the operation began. So no letter goes
+// unnoticed, and one operation tells of all that have come. Waiting takes no emission.
+// - AsioError::kClosed: the driver was stopped, the collection was closed, or the engine is gone.
+// - boost::asio::error::operation_aborted: the operation was cancelled, of any type.
+// The rest is as async_drain() says.
+
+using DeathsHandler = void(boost::system::error_code, std::optional<uint64_t>);
+
+template <boost::asio::completion_token_for<DeathsHandler> Token>
+auto async_dead_letters(Driver& driver, const AnyCollection& collection, uint64_t seen,
+                        Token&& token) {
+  return boost::asio::async_initiate<Token, DeathsHandler>(DeathsInitiation{&driver}, token,
+                                                           collection, seen);
+}
+
 }  // namespace pleat::inline v0_1

@@ -41,7 +41,8 @@ struct DrainOptions {
 
 enum class DrainState : uint8_t {
   kWaiting,   // call Look() again: when a listener was told, time has passed, or now and then
-  kDrained,   // each collection, when looked at, had no emission to be popped or acked
+  kDrained,   // each collection, when looked at, had no emission to be popped or acked, but for
+              // those that wait behind a dead letter
   kTimedOut,  // the time is over, and some emission was still to be popped or acked
   kClosed,    // a collection was closed, or the engine is gone, before it was drained
 };
@@ -56,7 +57,8 @@ struct Drained {
   DrainState state = DrainState::kWaiting;
 
   // In all collections that are drained, and in each one that has anything but bytes left: open
-  // groups, emissions that were not popped or acked, dead letters (ScanDeadLetters() shows those).
+  // groups, emissions that were not popped or acked, dead letters (ScanDeadLetters() shows those)
+  // and what waits behind them.
   Sizes left;
   std::vector<InCollection> collections;
 };

@@ -23,10 +23,13 @@
 // - While an emission of a key is lent, or waits to be lent again, later emissions of that key
 //   wait. Other keys go on.
 // - After LeaseOptions::max_deliveries deliveries without an Ack(), 5 by default, the emission
-//   becomes a dead letter. Later emissions of its key go on. Nobody is told: look at
-//   sizes().dead_letters now and then, find the letters by ScanDeadLetters(), and call
-//   RetryDeadLetter() or DropDeadLetter() on each. A letter that is retried comes behind the
-//   emissions of its key that went out meanwhile: where the order counts, compare EmissionIds.
+//   becomes a dead letter. Find the letters by ScanDeadLetters(), and call RetryDeadLetter() or
+//   DropDeadLetter() on each. A program is told of letters that come: by async_dead_letters()
+//   (asio.h), by WaitSince() (wait_pop.h), or as an EmissionListener; deaths() counts them.
+// - Later emissions of a dead letter's key go on, and a letter that is retried comes behind those
+//   that went out meanwhile: compare EmissionIds where the order counts. With
+//   LeaseOptions::wait_behind_dead they wait instead, and neither Lease() nor Pop() gives them out,
+//   until the letter is retried and acked, or dropped.
 // - Leases run on a clock of their own: LeaseTime moves only when AdvanceLeases(), Lease(), Nack()
 //   or Extend() says what time it is; Advance() and the stamps of events never move it.
 //

@@ -10,7 +10,7 @@
 //   }
 //
 // Both may be used on one collection: Pop() passes over emissions that are lent, or that wait for
-// their key.
+// their key or behind a dead letter of it.
 //
 // Buffers save the call of malloc for each emission: an EmissionBuffer for those that are popped, a
 // LeaseBuffer for those that are lent.
@@ -239,15 +239,22 @@ class LeaseSource {
   }
 
   // Lends the letter again, with its deliveries counted from 0: behind an emission of its key that
-  // is lent and letters that were retried earlier, before emissions that never went out. O(1).
+  // is lent and letters that were retried earlier, before emissions that never went out. If those
+  // wait behind it (LeaseOptions::wait_behind_dead), nothing is lent before it. O(1).
   LeaseOutcome RetryDeadLetter(const LeaseToken& token) noexcept {
     return any_.RetryDeadLetter(token);
   }
 
-  // Drops the letter. O(1).
+  // Drops the letter. What waited behind it goes on. O(1).
   LeaseOutcome DropDeadLetter(const LeaseToken& token) noexcept {
     return any_.DropDeadLetter(token);
   }
+
+  // How many emissions have become dead letters so far, counted from those that a snapshot had. One
+  // that is retried and dies again counts again; once the collection is closed, none does. A caller
+  // that finds another count than before has letters to look at, whoever told it to look.
+  // O(partitions).
+  uint64_t deaths() const noexcept { return any_.deaths(); }
 
   // The same collection without the types.
   AnyCollection any() const noexcept { return any_; }

@@ -241,6 +241,10 @@ class Folder : public EmissionSource<State>,
   // Exact counts since Open(), and how much there is now. Locks the partitions one by one.
   Ledger ledger() const noexcept { return folder_.ledger(); }
   Sizes sizes() const noexcept { return folder_.sizes(); }
+  // The bytes that the folder has from the system now, used or not: its tables and what belongs to
+  // them, without what states own. A group by itself takes some 8 KB, most of which goes back when
+  // it is popped; of many, a group takes little more than sizes().bytes counts. Locks likewise.
+  size_t held_bytes() const noexcept { return folder_.held_bytes(); }
 
   // What other quiet periods would have done (analysis.h). Null without measure.gap_stats.
   std::unique_ptr<GapStats> gap_stats() const noexcept { return folder_.gap_stats(); }

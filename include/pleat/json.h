@@ -242,6 +242,7 @@ class PLEAT_EXPORT JsonFolder {
   // The paths of the spec that lead to no member in any line so far, usable or not. There are none
   // as long as no line was an object. REQUIRES: no call folds at the same time.
   std::vector<OptionPath> absent_paths() const;
+  std::vector<OptionPath> asked_paths() const;  // all of them
 
   // Which values the reducers could not take, if there were any.
   std::optional<MergeMismatch> mismatch() const;

@@ -39,6 +39,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include <absl/functional/function_ref.h>
@@ -85,9 +86,15 @@ class PLEAT_EXPORT JsonIntake {
   // Takes the lines of `text`, as JsonFolder::FoldLines() does. If `on_unusual` returns false,
   // nothing behind a line that is invalid for a collection is taken; behind another unusual one a
   // few more lines may have been taken.
+  // On arrival time the engine's time moves to `arrival`, as it does to stamps on event time.
   // False from inside a function that the engine calls under a lock; then nothing has changed.
   // REQUIRES: kLinePaddingBytes readable bytes follow the text; there is a collection.
   bool Push(std::string_view text, EngineTime arrival, OnUnusual on_unusual) noexcept;
+
+  // The same of lines that came one after the other, as those of a log: line i at arrivals[i].
+  // REQUIRES: also a time for each line, none before the one of the line before.
+  bool Push(std::string_view text, std::span<const EngineTime> arrivals,
+            OnUnusual on_unusual) noexcept;
 
   // No line older than `now` is waited for any more: those up to `now` are taken, and the engine's
   // time moves to `now`. For a source that may be idle: the clock less the bound.

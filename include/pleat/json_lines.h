@@ -14,9 +14,9 @@
 //   std::cout << lines.invalid << " of " << lines.lines << " lines are invalid";
 //
 // Every line is validated as a whole, not only the members that are read: exactly one RFC 8259
-// object, valid UTF-8, no lone surrogates, no repeated member name in any object, at most 64
-// levels, 1,024 members an object, 1 MiB a line, a key of at most 64 KiB. A line that fails is an
-// invalid line: it is reported with one reason from a closed list, and changes nothing.
+// object, valid UTF-8, no lone surrogates, at most 64 levels, 1,024 members an object, 1 MiB a
+// line, a key of 64 KiB; no repeated name where a path leads, or if the whole line is kept. NaN and
+// Infinity are nulls, and counted. A line that fails is an invalid line, and changes nothing.
 #pragma once
 
 #include <cstddef>
@@ -106,10 +106,11 @@ struct LineCounts {
   uint64_t lines = 0;   // blank ones not counted
   uint64_t events = 0;  // usable, late and refused ones included
   uint64_t invalid = 0;
-  uint64_t excluded = 0;    // lines that EventSpec::where, from or to leave out
-  uint64_t mismatched = 0;  // values that a reducer could not take
-  uint64_t control = 0;     // events that flushed or cancelled
-  uint64_t waiting = 0;     // usable lines whose turn has not come, because of EventSpec::reorder
+  uint64_t excluded = 0;     // lines that EventSpec::where, from or to leave out
+  uint64_t mismatched = 0;   // values that a reducer could not take
+  uint64_t control = 0;      // events that flushed or cancelled
+  uint64_t not_numbers = 0;  // values NaN and Infinity of this process, which are nulls
+  uint64_t waiting = 0;      // usable lines whose turn has not come, because of EventSpec::reorder
 
   // Those that were taken before their turn, as there was no room: EventSpec::max_waiting_bytes.
   uint64_t released_early = 0;
@@ -127,10 +128,6 @@ struct MergeMismatch {
 
   // Whether all were of this merge and of this type.
   bool only = false;
-
-  // If all were numbers in quotes and should be numbers: a filter of jq that makes them so, such as
-  // `(.amount | strings) |= tonumber`. Else empty, as for a path with names that jq has in quotes.
-  std::string filter;
 
   friend bool operator==(const MergeMismatch&, const MergeMismatch&) = default;
 };
@@ -187,21 +184,26 @@ struct EventSpec {
   // path are empty, makes all events those of one key, which has no member in the output.
   std::vector<KeyField> key;
 
-  // The path of the event time: text, or a number in `time_unit`, also in quotes. Empty: events
-  // have no time of their own, and whoever folds the lines stamps them.
+  // The path of the event time, text or a number in `time_unit`, also in quotes; or of several, as
+  // in "date,time", which blanks join (a path in quotes, or a JSON Pointer at the end, may have
+  // commas). Empty: whoever folds the lines stamps them.
   std::string time;
   TimeUnit time_unit = TimeUnit::kNotStated;
 
   // The zone of a text that states none: UTC, an offset such as "+01:00", or a name such as
-  // "Europe/Berlin", whose data are read from $TZDIR or else /usr/share/zoneinfo, once for the
-  // process. Of a time that a clock of the zone shows twice, the first is meant; one that it skips
-  // is read by the offset before the change. Empty: UTC; see StampCounts::assumed_utc.
+  // "Europe/Berlin", whose data are read from $TZDIR or else /usr/share/zoneinfo, once. Of a time
+  // that its clock shows twice, that nearest to the newest stamp is meant, at first the earlier
+  // one; one that it skips is read by the offset before. Empty: UTC; see StampCounts::assumed_utc.
   std::string time_zone;
 
   // How the text is written, by the letters of strptime(3), such as "%d.%m.%Y %H:%M:%S"; %E*f reads
   // the digits of a fraction. Names of months and days are those of the program's locale. Empty:
   // RFC 3339, the same without a zone, common log format or RFC 2822.
   std::string time_format;
+
+  // The year of the first time, if the format says none; later ones are nearest to the newest stamp
+  // so far. Range: 1 to 9999; 0: the first time is nearest to when its line came.
+  int time_year = 0;
 
   // How far events may be out of order. Lines wait until the watermark, which is the newest event
   // time less this, has reached their own time, and are then taken in the order of time; of equal
@@ -222,6 +224,10 @@ struct EventSpec {
   // `reorder`, further ahead of the newest event time so far.
   // Range: zero or more. Default: none is.
   Duration future_limit = kForever;
+
+  // Whether the lines were made of a format that has no types, such as CSV: a condition that says
+  // true, false or null holds for that text as well.
+  bool untyped = false;
 
   // A line for which the condition does not hold, or whose event time is before `from`, or at `to`
   // or later, is excluded: counted, and otherwise as if it were not there. kNone holds for all.

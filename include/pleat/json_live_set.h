@@ -39,7 +39,8 @@ namespace pleat::inline v0_1 {
 
 // Where an event says which member of its series it is about.
 struct MemberSpec {
-  // The members of the line that form the id, each a scalar. At least one.
+  // The members of the line that form the id, each a scalar. None: each event is a member by
+  // itself, so that a series counts the events of the last TTL. Then nothing below may be given.
   std::vector<KeyField> id;
 
   // The path of a TTL of the member's own: a duration as text. If it is absent or null, the TTL of
@@ -165,6 +166,7 @@ class PLEAT_EXPORT JsonLiveSet {
 
   // As JsonFolder's.
   std::vector<OptionPath> absent_paths() const;
+  std::vector<OptionPath> asked_paths() const;
   const EventPlan& plan() const noexcept;
 
  private:

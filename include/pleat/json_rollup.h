@@ -21,6 +21,7 @@
 // json_lines.h says which lines are valid, and how several threads read lines.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -41,20 +42,31 @@
 
 namespace pleat::inline v0_1 {
 
+// Among RollupSpec::rollup.windows: windows that are the months of the calendar. It is no length,
+// but the mean of theirs.
+inline constexpr Duration kMonth = std::chrono::seconds(2'629'746);
+
 // The flags of `pleat rollup` as plain data.
 struct RollupSpec {
   EventSpec event;
 
-  // The path of the number that an event adds. A value that is absent, null or no number adds
-  // nothing, and the event counts. Empty: events are counted, and lines have no sum.
+  // The path of the number that an event adds, also in quotes. A value that is absent, null or no
+  // number adds nothing, and the event counts; a window without a number has the sum null. Empty:
+  // events are counted, and lines have no sum.
   std::string value;
 
   // The path of the id that tells the event from the others of its key: a scalar, without which a
   // line is invalid. Empty: events have no ids, and a retry counts again.
   std::string id;
 
-  // Required: windows and allowed_lateness.
+  // Required: windows and allowed_lateness. Windows of whole days are those of the calendar of
+  // event.time_zone, or of UTC, whole weeks beginning on Monday; shorter ones are counted from
+  // midnight, the last of a day perhaps cut there. `calendar` is set by Open().
   RollupOptions rollup{.forget_after = Duration{0}, .limits = {.max_backlog = SIZE_MAX}};
+
+  // By how much later than at midnight days begin, and later than on Monday or the first, weeks and
+  // months. Range: zero or more, below each length of a day or longer, and below 28 days.
+  Duration window_offset{0};
 
   bool emission_id = false;  // add "id" to every line
 };
@@ -139,6 +151,7 @@ class PLEAT_EXPORT JsonRollup {
 
   // As JsonFolder's.
   std::vector<OptionPath> absent_paths() const;
+  std::vector<OptionPath> asked_paths() const;
   uint64_t saturated() const noexcept;
   const EventPlan& plan() const noexcept;
 

@@ -127,6 +127,7 @@ class LiveSetReader {
 
   LiveSetLedger ledger() const noexcept { return any_.ledger(); }
   LiveSetSizes sizes() const noexcept { return any_.sizes(); }
+  size_t held_bytes() const noexcept { return any_.held_bytes(); }  // see Folder::held_bytes()
 
   // The same live set without the type of the payload.
   AnyLiveSet any() const noexcept { return any_; }
@@ -222,10 +223,22 @@ class LiveSet : public LiveSetReader<Payload> {
   size_t Remove(std::string_view series, EngineTime from, EngineTime to) noexcept {
     return any_.Remove(series, from, to);
   }
-  // Gives the series a TTL of its own. Range: above zero.
+  // Gives the series a TTL of its own; the TTL of the options gives it back. Range: above zero.
   LiveSetControl SetTtl(std::string_view series, Duration ttl) noexcept {
     return any_.SetTtl(series, ttl);
   }
+  // Changes the options while the live set runs, as one step: each event, each batch of up to 256
+  // and each call sees those of before, or these. All may change but max_changes. Another TTL is a
+  // SetTtl() of each series that has none of its own; members that have one keep it, and tombstones
+  // go when they were to go. A retention that is shorter now forgets at once. A limit below what is
+  // there refuses and drops what comes, and nothing that is there.
+  // Cost: locks every partition meanwhile; with other limits alone microseconds, with another TTL
+  // or retention some 50 ns for each series, and what each change of a member costs.
+  // Errors: those of Open() for options; kFailedPrecondition for one that cannot change, which the
+  // message names, after Close(), and from inside a function of the caller's. Nothing has changed
+  // then.
+  absl::Status SetOptions(const LiveSetOptions& to) noexcept { return any_.SetOptions(to); }
+  LiveSetOptions options() const noexcept { return any_.options(); }
   // Ends all members; returns how many. O(n).
   size_t Clear(std::string_view series) noexcept { return any_.Clear(series); }
 

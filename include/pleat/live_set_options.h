@@ -163,6 +163,10 @@ struct RemoveOptions {
 
   // Leaves a member alone whose stamp is later than `at`; the answer is kNewer.
   bool only_if_not_newer = false;
+
+  // Events stamped `at` itself bring the member back if they come later: of two lines with one
+  // stamp the later one counts.
+  bool later_wins = false;
 };
 
 // Exact counts since the live set was opened, summed over the partitions, each read at one instant.

@@ -81,6 +81,11 @@ struct LateOptions {
 
   // Default: reject. The others need an allowed_lateness.
   OnLate on_late = OnLate::kReject;
+
+  // How long an id is remembered, counted from the stamp of its event: a retry that is stamped anew
+  // is known for as long. Costs 46 bytes an id.
+  // Range: allowed_lateness or more, below kForever; zero stands for allowed_lateness.
+  Duration deduplication_window{0};
 };
 
 // How much a folder may hold.
@@ -139,6 +144,12 @@ struct LeaseOptions {
   // How many dead letters are kept. Range: at least one per partition. Default: 100,000.
   size_t max_dead_letters = 100'000;
   OnDeadLimit on_dead_limit = OnDeadLimit::kKeepTrying;
+
+  // Whether later emissions of a key wait behind its dead letter: until that is retried and acked,
+  // or dropped. So no receiver ends at an old version of a key. They count in limits.max_backlog,
+  // where OnBacklog::kDropOldest may drop some. Default: they go on, and a letter that is retried
+  // comes behind those that went out meanwhile.
+  bool wait_behind_dead = false;
 };
 
 // Which measurements a running folder takes.
@@ -208,6 +219,10 @@ struct FolderOptions {
 
   // When a group is handed out. kLeading and kBoth need a copyable state. Default: when it closes.
   Edge edge = Edge::kTrailing;
+
+  // With kLeading or kBoth: how many of the first events of a group are handed out at once, each
+  // with the group as it is then. Range: at least 1; 1 with kTrailing.
+  uint64_t leading_events = 1;
 
   // An open group is also handed out this often, counted from its opening, with reason kPartial, if
   // events have folded into it since the last time. Needs a copyable state; not with kLeading.

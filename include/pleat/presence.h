@@ -132,6 +132,14 @@ class Presence {
     return any_.Leave(series, user, connection, generation, at);
   }
 
+  // Changes the options while the presence runs, as one step: each call sees those of before, or
+  // these. All may change but max_changes. Whoever is away or gone by the new TTL and grace becomes
+  // so at once, and whoever was away and is here by them is here; who has left stays so. A limit
+  // below what is there refuses who comes, and nobody who is there.
+  // Cost and errors: as LiveSet::SetOptions().
+  absl::Status SetOptions(const PresenceOptions& to) noexcept { return any_.SetOptions(to); }
+  PresenceOptions options() const noexcept { return any_.options(); }
+
   // --- Reads, which change nothing. They see who is there at the engine's time, or at `now` if
   // that is later.
 
@@ -187,6 +195,7 @@ class Presence {
 
   PresenceLedger ledger() const noexcept { return any_.ledger(); }
   PresenceSizes sizes() const noexcept { return any_.sizes(); }
+  size_t held_bytes() const noexcept { return any_.held_bytes(); }  // see Folder::held_bytes()
 
   // The same presence without the type of the metadata.
   AnyPresence any() const noexcept { return any_; }

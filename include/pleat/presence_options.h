@@ -147,7 +147,7 @@ struct PLEAT_EXPORT PresenceLedger {
   uint64_t over_limit = 0;  // kFull and kOverLimit
 
   uint64_t timed_out = 0;    // users whom time ended
-  uint64_t went_away = 0;    // how often a user became away
+  uint64_t went_away = 0;    // how often a user became away; not of whom SetOptions() brought back
   uint64_t left_away = 0;    // those of `left` who were away
   uint64_t opened = 0;       // connections that were added
   uint64_t expired = 0;      // and that time ended

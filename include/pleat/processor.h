@@ -196,8 +196,8 @@ class Handler {
   // For a handler that takes records in a row faster than one by one, and refuses none of them.
   // BatchOf(): how many of these, at most 256, HandleBatch() is to get now. After 0 or 1 the next
   // record goes to Handle(). `logged` is still as the log has it, and time was not moved yet.
-  // HandleBatch(): the first so many. On arrival time they have the same `logged`; Lane::now() is
-  // that of the last one.
+  // HandleBatch(): the first so many; Lane::now() is that of the last one. On arrival time it moves
+  // the engine to the `logged` of each: by Advance(), or IntakeOptions::stamps_move_time.
   // REQUIRES: the messages are those that Handle() makes of one record after the other, however the
   // records are cut into batches, as another owner cuts them elsewhere; and max_backlog, and
   // max_bytes if emissions that wait count, have room for those of a batch.
@@ -224,7 +224,7 @@ struct ProcessorOptions {
   // Says which handler this is. Raise it when records come to other messages than before. A new
   // version takes over where the one before was stopped in order, see Stop(); elsewhere the lane is
   // parked. It may have more collections and streams. Those that there were keep their names, and
-  // the options that a snapshot needs to be alike (Restore): change these by SetOptions() later.
+  // the options that cannot change over a restart; others change there, of the same version too.
   uint64_t version = 0;
 
   // Of each lane's engine: axis and watermark delay; on event time a future limit as well if there

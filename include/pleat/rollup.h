@@ -36,6 +36,7 @@
 #include <vector>
 
 #include <absl/functional/function_ref.h>
+#include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <pleat/batch.h>
 #include <pleat/detail/export.h>
@@ -150,12 +151,45 @@ class PLEAT_EXPORT RollupCounter : public EmissionSource<CountedWindow> {
 
   // Makes the windows that are due final. Then, for up to `max` counters, loads the checkpoint of
   // each counter that is new in this engine, and publishes that of each counter with newly final
-  // windows. The only call that calls the store: call Publish() when windows have become final, and
-  // again while there is `more`. No lock is held meanwhile. Without a store nothing happens.
+  // windows. Only this call and LoadCheckpoints() call the store: call it when windows have become
+  // final, and again while there is `more`. No lock is held meanwhile; without a store, no effect.
   Publication Publish(size_t max = SIZE_MAX) noexcept;
+
+  // Opens the counters of which the store has a checkpoint, so that an engine that begins empty has
+  // all of them: takes the next part of the store's list, of up to `max` keys, and moves `cursor`
+  // behind it. Begin with an empty cursor, and call again until it is empty once more:
+  //
+  //   std::string cursor;
+  //   do {
+  //     if (absl::Status s = plays.LoadCheckpoints(cursor); !s.ok()) return s;
+  //   } while (!cursor.empty());
+  //
+  // A counter that is here already stays as it is: the next Publish() loads it. It also asks again
+  // for a checkpoint that ends within a window, which ledger().store_errors counts. A counter that
+  // would be forgotten by now is left out. Events may come before, meanwhile and later; no lock is
+  // held while the store works. Memory: `max` keys and checkpoints. O(max) beside the store.
+  // Errors. `cursor` is as it was then, and the same call may be made again.
+  // - kUnimplemented: the store cannot list. Those of CheckpointStore::List().
+  // - kResourceExhausted: limits.max_keys or limits.max_bytes; the counters that had room are open.
+  // - kFailedPrecondition: there is no store, the counter is closed, the engine has stopped, or the
+  //   call comes from inside a function of the caller's. kInvalidArgument: `max` is zero.
+  absl::Status LoadCheckpoints(std::string& cursor, size_t max = 1'024) noexcept;
+
+  // Changes the options while the counter runs, as one step: each event, each batch of up to 256
+  // and each call sees those of before, or these. retention, forget_after, limits, leases and
+  // on_late may change, the last not from or to kCorrect. What is gone or forgotten stays so. A
+  // limit below what is there refuses what comes, and drops nothing. Cost: locks every partition
+  // meanwhile, as long as it takes to close and drop what is due, and to look at counters that
+  // somebody holds; with another forget_after O(counters), and a calendar is asked for their last
+  // windows.
+  // Errors: those of Open() for options; kFailedPrecondition for one that cannot change, which the
+  // message names, after Close(), and from inside another call. Nothing has changed then.
+  absl::Status SetOptions(const RollupOptions& options) noexcept;
+  RollupOptions options() const noexcept;
 
   RollupLedger ledger() const noexcept;
   RollupSizes sizes() const noexcept;
+  size_t held_bytes() const noexcept;  // see Folder::held_bytes()
 
   // Ends the collection: drops all that it holds, and frees the name.
   void Close() noexcept;

@@ -16,7 +16,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <pleat/detail/export.h>
@@ -65,9 +68,20 @@ struct RollupLimits {
 
 struct RollupOptions {
   // The lengths of the windows: one, or several, ascending, each a multiple of the first. Windows
-  // are [start, end), and start at multiples of their length since 1970.
+  // are [start, end), and start at multiples of their length since 1970, or by `calendar`.
   // Range: 1 to kResolutionsMax lengths above zero and below kForever. Required.
   std::vector<Duration> windows = {};
+
+  // Windows that have no fixed length, such as the days of a zone, and months: the window [start,
+  // end) around `at` of one resolution, which `window` of the lengths above names. The lengths only
+  // need to ascend then. A window of the first resolution is cut where it would reach beyond one of
+  // a further resolution. An open window keeps its start and end, also over a restart with other
+  // data about zones. Called under a partition's lock, from any thread.
+  // REQUIRES: start <= at < end; the answer depends on the arguments alone.
+  // Default: none.
+  std::function<std::pair<EngineTime, EngineTime>(EngineTime at, Duration window)> calendar = {};
+  // Required with a calendar. Snapshots and stores compare it: one of another calendar is refused.
+  std::string calendar_name = {};
 
   // An event is late if its stamp is more than this before the engine's time. A window is final,
   // and handed out, once the engine's time is its end + allowed_lateness + margin.

@@ -17,19 +17,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include <absl/functional/function_ref.h>
+#include <absl/status/status.h>
 #include <absl/status/statusor.h>
 #include <pleat/detail/export.h>
 #include <pleat/rollup_options.h>
 #include <pleat/time.h>
+#include <pleat/untyped/storage.h>
 
 namespace pleat::inline v0_1 {
 
 class Delta {
  public:
-  enum class Kind : uint8_t { kInteger, kReal, kAbove, kBelow };
+  enum class Kind : uint8_t { kInteger, kReal, kAbove, kBelow, kNone };
 
   constexpr Delta() noexcept = default;  // 1
   template <std::integral Integer>
@@ -46,6 +50,8 @@ class Delta {
   // An integer above or below the range of 64 bits, which saturates the sum.
   static constexpr Delta Above() noexcept { return Delta(Kind::kAbove); }
   static constexpr Delta Below() noexcept { return Delta(Kind::kBelow); }
+  // No number: the event counts, and adds nothing to the sum.
+  static constexpr Delta None() noexcept { return Delta(Kind::kNone); }
 
   constexpr Kind kind() const noexcept { return kind_; }
   // REQUIRES: kind() is kInteger for whole(), and kReal for real().
@@ -80,6 +86,9 @@ struct Amount {
   // that range.
   bool saturated = false;
 
+  // Whether there were events, and none of them had a number; the sum is then 0.
+  bool none = false;
+
   friend bool operator==(const Amount&, const Amount&) = default;
 };
 
@@ -113,7 +122,8 @@ struct EventualCount {
 struct AccurateCount {
   Amount amount;
 
-  // The amount includes the final windows, which end at or before this instant.
+  // The amount includes the final windows, which end at or before this instant. If there is no such
+  // counter, the beginning of time.
   EngineTime checkpoint = kBeginningOfTime;
   // Whether the store's checkpoint is included; always true without a store. If false, call
   // Publish() first.
@@ -166,6 +176,28 @@ class PLEAT_EXPORT CheckpointStore {
   // Errors: as Load(). After an error the checkpoint may be kept or not.
   virtual absl::StatusOr<Checkpoint> Publish(std::string_view key,
                                              const Checkpoint& checkpoint) = 0;
+
+  // The same for several keys, none of which comes twice: offers[i] for keys[i]. kept[i] becomes
+  // the answer. A counter calls it with up to some 4,096 keys; a store to which one step for many
+  // is cheaper than many steps overrides it. By default it calls Publish() for each.
+  virtual void PublishBatch(std::span<const std::string_view> keys,
+                            std::span<const Checkpoint> offers,
+                            std::span<absl::StatusOr<Checkpoint>> kept);
+
+  // Lists the keys that have a checkpoint, in any order and a part at a time: calls `see(key,
+  // checkpoint)` for up to `max` keys, and moves `cursor` behind them. The cursor is empty at the
+  // beginning, is the store's own text between two parts, and is empty again when no key is left.
+  // A key that is there from the first part to the last is seen, and one that comes meanwhile may
+  // be. `see` calls no store and no engine. For RollupCounter::LoadCheckpoints().
+  // Errors: kUnimplemented by default: the store cannot list. Else any; `cursor` is as it was then.
+  using SeeCheckpoint = absl::FunctionRef<void(std::string_view key, const Checkpoint& checkpoint)>;
+  virtual absl::Status List(std::string& cursor, size_t max, SeeCheckpoint see);
+
+  // Called when a counter opens that uses the store, with its RollupOptions::calendar_name, empty
+  // without a calendar. A store that keeps the first name and refuses others finds out that two
+  // instances have different windows before one of them publishes. By default any is right.
+  // Errors: any, which Open() answers.
+  virtual absl::Status CheckCalendar(std::string_view calendar_name);
 };
 
 // Keeps checkpoints in memory, as long as it lives: for tests, and for instances of one process.
@@ -176,6 +208,10 @@ class PLEAT_EXPORT MemoryCheckpointStore final : public CheckpointStore {
 
   absl::StatusOr<Checkpoint> Load(std::string_view key) override;
   absl::StatusOr<Checkpoint> Publish(std::string_view key, const Checkpoint& checkpoint) override;
+  // In the order of keys. O(log keys + max).
+  absl::Status List(std::string& cursor, size_t max, SeeCheckpoint see) override;
+  // Errors: kFailedPrecondition if a counter with another calendar has used the store.
+  absl::Status CheckCalendar(std::string_view calendar_name) override;
 
   // How many keys have a checkpoint.
   size_t size() const;
@@ -184,5 +220,39 @@ class PLEAT_EXPORT MemoryCheckpointStore final : public CheckpointStore {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Opens a store that keeps checkpoints in a directory, for the engines of one process. Makes the
+// directory if it is missing.
+//
+//   auto store = *pleat::OpenCheckpointDirectory("/var/lib/plays");
+//   pleat::RollupCounter plays(
+//       *engine, "plays", {.windows = {1min}, .allowed_lateness = 10s, .store = store});
+//
+// A checkpoint that Publish(), PublishBatch() or Load() has answered is on the disk, and stays when
+// the machine loses its power. Each step writes one file, which takes the place of smaller ones if
+// that is cheap: over time O(n log keys) bytes for n checkpoints, in log2(keys) + 1 files with at
+// most 2 * keys checkpoints. A step waits for the disk twice, so many keys in one are cheaper than
+// as many steps. Files are for the owner alone (mode 0600); docs/formats.md has their layout.
+//
+// All checkpoints are in memory, too: some 200 bytes and the key for each, up to `max_bytes`; once
+// that is reached, a new key is answered kResourceExhausted, and those that are there go on.
+// Range: 1 or more.
+//
+// Thread safety: any thread, several calls at a time; a call waits for another one that writes.
+// Ownership: `storage` outlives the store. The directory is locked until the store is destroyed.
+// Errors of the store: those of storage.h, such as kResourceExhausted for a full disk. What was
+// kept before stays, and the same call may be made again. CheckCalendar() answers as that of
+// MemoryCheckpointStore does, also after a restart once something was published.
+// Errors of this call, each with the path. Nothing was changed then.
+// - kUnavailable: another process or store has the directory; the message has its number.
+// - kFailedPrecondition: the directory has other files: name another directory.
+// - kDataLoss: a file is damaged, missing, or of another directory; the message names it. Put the
+//   directory back from a backup, or begin a new one and count the events again.
+// - kResourceExhausted: the checkpoints take more than `max_bytes`.
+// - kUnimplemented: written by a newer version. kInvalidArgument: `max_bytes` is zero.
+// - Those of storage.h. O(bytes).
+PLEAT_EXPORT absl::StatusOr<std::shared_ptr<CheckpointStore>> OpenCheckpointDirectory(
+    std::string_view directory, size_t max_bytes = size_t{4} << 30,
+    Storage& storage = PosixStorage());
 
 }  // namespace pleat::inline v0_1

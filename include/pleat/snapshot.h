@@ -10,6 +10,9 @@
 // tokens that consumers hold, ids of events, members, counters, counts. What fell due meanwhile
 // closes with the next Advance(), in the order of deadlines, without a new event.
 //
+// Options that can change may be others than at the cut. Then a collection comes back as if it had
+// run with those of the snapshot up to the cut, and SetOptions() had been called there.
+//
 // A snapshot belongs to one *cut*: an instant between two operations. What came before it is in the
 // snapshot as a whole, also a batch of up to 256 events over several partitions, and nothing that
 // came later is. At the cut all threads wait for as long as a batch under way takes, some ten
@@ -20,8 +23,14 @@
 //   a rollup's counter with all its windows.
 // - Leases are copied as a whole, of one partition at its first change, which locks it for some 15
 //   to 70 ns for each of them.
-// - Memory: the copies that are not written yet. A copied group takes some two thirds of its bytes
-//   in the engine. No call waits for the sink.
+// - Memory: the copies that are not written yet, up to SnapshotOptions::max_copy_bytes. A copied
+//   group takes some two thirds of its bytes in the engine. No call waits for the sink.
+//
+// A sink that does not return, such as a disk that hangs, holds up nobody but the thread that takes
+// the snapshot. Copies grow meanwhile, as other threads change entries. Before they would be more
+// than max_copy_bytes the snapshot fails, as it does when GiveUpSnapshot() is called: all copies
+// are freed at once, also while that thread is still in the sink, and folding goes on as if there
+// were no snapshot. TakeSnapshot() then returns as soon as the sink does.
 //
 // To keep snapshots in a directory of files, use a StateDirectory (state_directory.h). The
 // functions here serve callers that keep them elsewhere.
@@ -30,6 +39,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -75,8 +85,11 @@ struct SnapshotInfo {
     std::string kind;      // "folder", "live_set", "presence" or "rollup"
     uint64_t entries = 0;  // at the cut: open groups, members, users, or counters
     std::vector<Source> sources = {};
-    // At the cut: those that have to be the same in the engine that it is restored into, in words.
+    // At the cut: those that have a part in the results, in words: `60s`, `forever`, `kReject`.
     std::vector<std::pair<std::string, std::string>> options = {};
+    // Of Restore::info() and Recovered: those that differ in the engine's collection, with the
+    // values that it has now. What an option does that changes: docs/durability.md.
+    std::vector<std::pair<std::string, std::string>> changed = {};
   };
 
   uint64_t identity = 0;  // see SnapshotOptions
@@ -108,14 +121,47 @@ struct SnapshotOptions {
   // them held would be gone with it, if it was closed a little too early, and also if another one
   // has its name now. Names and numbers count.
   std::span<const SnapshotInfo::Collection> expected = {};
+
+  // The most bytes that the copies of all partitions may take at a time, as they are allocated. The
+  // snapshot fails before they would take more: allow as many as the machine can spare while the
+  // sink is at its slowest. Events and lines that wait for their turn do not count: of these a
+  // snapshot keeps no more than waited at its cut. Range: 1 or more.
+  uint64_t max_copy_bytes = kMaxCopyBytes;
+  // The default. A healthy disk needs a twelfth of an engine's groups at most in our measurements
+  // (docs/durability.md). Leases are copied as a whole, some 150 bytes each, however fast it is.
+  static constexpr uint64_t kMaxCopyBytes = uint64_t{1} << 30;
 };
 
-// Takes a snapshot. Returns when all of it has been appended to `sink`.
-// Errors: kFailedPrecondition for an engine that is gone, and for a collection whose states cannot
-// be stored or that is expected and not there, which the message names; kUnavailable while another
-// thread takes one of this engine; those of the sink. An error changes nothing in the engine.
+// Takes a snapshot. Returns when all of it has been appended to `sink`. Collections and the engine
+// itself may end meanwhile: what they held at the cut is copied, up to the bound.
+// Errors. None changes anything in the engine.
+// - kFailedPrecondition: the engine is gone; the states of a collection cannot be stored, or one is
+//   expected and not there, which the message names.
+// - kInvalidArgument: max_copy_bytes is 0.
+// - kUnavailable: another thread takes one of this engine, also one that was given up, until its
+//   sink has returned.
+// - kResourceExhausted: the copies reached max_copy_bytes. Take it when less changes, find out why
+//   the sink is slow, or allow more.
+// - kCancelled: GiveUpSnapshot() was called.
+// - Those of the sink.
 PLEAT_EXPORT absl::Status TakeSnapshot(Engine& engine, ByteSink& sink,
                                        const SnapshotOptions& options = {});
+
+// Gives up the snapshot that another thread takes of this engine. When it returns, the copies are
+// freed. TakeSnapshot() returns an error as soon as its sink returns, kCancelled unless the copies
+// reached their bound before; until then no other one can begin. Returns false, and does nothing,
+// if none is being taken, or from inside a fold function.
+// Thread safety: any thread. Complexity: O(partitions + copies); it waits for no sink.
+PLEAT_EXPORT bool GiveUpSnapshot(Engine& engine, std::optional<uint64_t> identity = {}) noexcept;
+
+// The bytes of copies that the snapshot under way keeps, of all partitions.
+struct SnapshotCopies {
+  uint64_t bytes = 0;       // now; 0: none is being taken
+  uint64_t most_bytes = 0;  // at any one time, of the one under way, or else of the last one
+};
+
+// Thread safety: any thread, also while TakeSnapshot() waits for its sink.
+PLEAT_EXPORT SnapshotCopies SnapshotCopiesOf(Engine& engine) noexcept;
 
 struct RestoreOptions {
   // By how much the numbers of emissions, leases and changes go on ahead of those in the snapshot.
@@ -144,8 +190,9 @@ class PLEAT_EXPORT Restore {
   // Errors, with nothing changed in the engine:
   // - kDataLoss: the bytes are not a snapshot, or damaged; the message says at which byte, and why.
   // - kFailedPrecondition: the engine has taken events, or is gone; the number of partitions, the
-  //   axis, the watermark delay, a collection or one of its options differs, or fields that changed
-  //   under an old version; the message names what differs. Or an older version of pleat wrote it.
+  //   axis, the watermark delay, a collection or an option that cannot change differs, or fields
+  //   that changed under an old version; the message names what differs, with both values. Or an
+  //   older version of pleat wrote it.
   // - kUnimplemented: written by a newer version of pleat.
   // - Those of the source.
   static absl::StatusOr<std::unique_ptr<Restore>> Begin(Engine& engine, ByteSource& source,

@@ -24,6 +24,11 @@
 // A StateDirectory starts no thread and reads no clock: the caller says when. Folding goes on
 // meanwhile; snapshot.h says what a snapshot costs.
 //
+// A disk may hang: a call of the system then returns late, or never, and so does the call here that
+// made it. Another thread can give a snapshot up: its memory is free at once, and folding is as it
+// was. The thread itself is stuck until the system lets it go, and the process has the directory's
+// lock for as long: another process that opens the directory gets kUnavailable.
+//
 // Files: LOCK, MANIFEST, and snapshot-N; for the owner alone (mode 0600), because they hold keys
 // and states as they are, and the key of the names of ids. docs/formats.md has their layout.
 #pragma once
@@ -50,7 +55,7 @@ class StateDirectoryCore;
 
 struct StateDirectoryOptions {
   // Where the directory is. Default: the files of the system.
-  // Ownership: outlives the StateDirectory.
+  // Ownership: outlives the StateDirectory, and a snapshot that is still in it.
   Storage* storage = nullptr;
 
   // Whether snapshots are compressed: a third to a half of the bytes, for the time of one core at
@@ -65,6 +70,9 @@ struct StateDirectoryOptions {
   // Tells this directory's files from others. For tests; a program leaves it alone, and the
   // StateDirectory draws it.
   std::optional<uint64_t> identity = std::nullopt;
+
+  // The most bytes that copies of entries may take while a snapshot is taken: see SnapshotOptions.
+  uint64_t max_copy_bytes = SnapshotOptions::kMaxCopyBytes;
 };
 
 // What Recover() has found.
@@ -87,7 +95,10 @@ struct SnapshotState {
   uint64_t taken = 0;   // since Open()
   uint64_t failed = 0;  // attempts since Open()
   uint64_t bytes = 0;   // of the newest; 0: there is none
-  absl::Status last;    // of the last attempt
+  // Of copies: see SnapshotCopies.
+  uint64_t copy_bytes = 0;
+  uint64_t most_copy_bytes = 0;
+  absl::Status last;  // of the last attempt
 };
 
 // Thread safety: any thread may call any method at any time.
@@ -103,9 +114,12 @@ class PLEAT_EXPORT StateDirectory {
   //   the directory with InspectStateDirectory(), copy what is left with
   //   SalvageStateDirectory(), or put a backup in its place.
   // - kUnimplemented: written by a newer version.
+  // - kInvalidArgument: max_copy_bytes is 0.
   // - Those of storage.h.
   static absl::StatusOr<std::unique_ptr<StateDirectory>> Open(
       std::string_view directory, const StateDirectoryOptions& options = {});
+  // Gives up a snapshot that another thread takes, and does not wait for it. That thread's call
+  // returns as it would have, and has the directory locked until then.
   ~StateDirectory();
   StateDirectory(const StateDirectory&) = delete;
   StateDirectory& operator=(const StateDirectory&) = delete;
@@ -144,17 +158,27 @@ class PLEAT_EXPORT StateDirectory {
   // - kFailedPrecondition: before Recover(); the engine is gone, or is another one; a collection
   //   was closed that is not in `drop`, or cannot be stored; the message names it. Mend the caller:
   //   at the end of a program take the last snapshot before engines and collections end.
-  // - kUnavailable: another thread takes one of this engine. There is nothing to do.
+  // - kUnavailable: another thread takes one into this directory or of this engine, also one that
+  //   was given up, until its call has returned. There is nothing to do.
+  // - kResourceExhausted: max_copy_bytes; see SnapshotOptions. kCancelled: GiveUpSnapshot().
   // - Those of storage.h, such as kResourceExhausted for a full disk: the next attempt may succeed.
   absl::Status TakeSnapshot(Engine& engine, std::string_view note = {},
                             std::span<const std::string> drop = {});
 
+  // Gives up the snapshot that another thread takes, as GiveUpSnapshot() of snapshot.h; also while
+  // that thread syncs the file or reads it again. The snapshot before stays. What there is of the
+  // new one is removed when that call returns, or by the next Recover(); if the process ends while
+  // it is read again, the next Recover() may find it whole, and take it. Returns false, and does
+  // nothing, if none is being taken, if it is whole already, or from inside a fold function.
+  bool GiveUpSnapshot() noexcept;
+
+  // Waits for no disk.
   SnapshotState state() const;
 
  private:
-  explicit StateDirectory(std::unique_ptr<StateDirectoryCore> core);
+  explicit StateDirectory(std::shared_ptr<StateDirectoryCore> core);
 
-  std::unique_ptr<StateDirectoryCore> core_;
+  std::shared_ptr<StateDirectoryCore> core_;  // also of a call that outlives this
 };
 
 // Looking after a state directory, without an engine: what is in it, whether it is whole, and

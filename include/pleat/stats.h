@@ -136,6 +136,11 @@ struct Sizes {
   size_t unacked_emissions = 0;  // emissions that are lent, or wait to be lent again
   size_t dead_letters = 0;
 
+  // With leases.wait_behind_dead: of the ready and unacked emissions, those that were found to wait
+  // behind a dead letter of their key. Whoever looks for emissions finds them: once Pop() has given
+  // less than it was asked for, or a drain is over, this is all of them.
+  size_t behind_dead = 0;
+
   // Counted against max_bytes: open and ready groups with their keys and states, and the memory of
   // ids and of closed groups.
   size_t bytes = 0;
@@ -145,6 +150,7 @@ struct Sizes {
     ready_emissions += other.ready_emissions;
     unacked_emissions += other.unacked_emissions;
     dead_letters += other.dead_letters;
+    behind_dead += other.behind_dead;
     bytes += other.bytes;
     return *this;
   }

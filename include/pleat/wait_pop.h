@@ -14,7 +14,7 @@
 //   for (;;) {
 //     const auto mark = waiter.Mark();       // what comes from here on ends the wait below
 //     engine->Advance(Now());
-//     ...                                    // lease, publish, ack
+//     ...                                    // lease, publish, ack; dead letters: deaths() says
 //     waiter.WaitSince(mark, SteadyTimeOf(engine->NextDeadline()));
 //   }
 //

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -69,17 +70,60 @@ TEST(PagePool, FillsGapsBeforeItGrows) {
   for (std::byte* page : pages) pool.Return(page);
 }
 
-TEST(PagePool, KeepsBytesPlainOnlyForTheLifeOfAShare) {
-  PagePool pool(kExtent);
-  PagePool all_plain(PagePool::kAllPlain);
-  {
-    const PagePool::PlainShare share(pool, 3 * kExtent);
-    const PagePool::PlainShare no_more(all_plain, kExtent);
-    EXPECT_EQ(pool.plain_bytes(), 4 * kExtent);
-    EXPECT_EQ(all_plain.plain_bytes(), PagePool::kAllPlain);
+TEST(PagePool, CutsBlocksThatDoNotOverlap) {
+  PagePool pool;
+  struct Block {
+    std::byte* begin;
+    size_t bytes;
+  };
+  std::vector<Block> blocks;
+  for (int round = 0; round < 100; ++round) {
+    for (const size_t bytes : {1, 256, 257, 1024, 4000, 16'384, 16'385, 65'536}) {
+      blocks.push_back({pool.TakeBlock(bytes), bytes});
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(blocks.back().begin) % 64, 0u);
+      std::memset(blocks.back().begin, static_cast<int>(blocks.size()), bytes);
+    }
   }
-  EXPECT_EQ(pool.plain_bytes(), kExtent);
-  EXPECT_EQ(all_plain.plain_bytes(), PagePool::kAllPlain);
+  std::map<std::byte*, size_t> in_order;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    EXPECT_EQ(blocks[i].begin[blocks[i].bytes - 1], static_cast<std::byte>(i + 1));
+    in_order[blocks[i].begin] = blocks[i].bytes;
+  }
+  EXPECT_EQ(in_order.size(), blocks.size());
+  const std::byte* end = nullptr;
+  for (const auto& [begin, bytes] : in_order) {
+    EXPECT_TRUE(end == nullptr || begin >= end);
+    end = begin + bytes;
+  }
+  for (const Block& block : blocks) pool.ReturnBlock(block.begin, block.bytes);
+}
+
+TEST(PagePool, AThousandSmallBlocksTakeAFewPages) {
+  PagePool pool;
+  std::vector<std::byte*> blocks;
+  for (int i = 0; i < 1000; ++i) blocks.push_back(pool.TakeBlock(200));
+  EXPECT_EQ(pool.taken_bytes(), 4 * PagePool::kPageBytes);  // 256 in each
+  pool.ReturnBlock(blocks[3], 200);
+  EXPECT_EQ(pool.TakeBlock(200), blocks[3]);
+  for (std::byte* block : blocks) pool.ReturnBlock(block, 200);
+  EXPECT_EQ(pool.taken_bytes(), 0u);
+  EXPECT_EQ(pool.held_bytes(), kExtent) << "one page stays for the next block";
+}
+
+TEST(PageAccount, CountsWhatItsOwnerHas) {
+  PagePool pool;
+  PageAccount one(pool);
+  PageAccount other(pool);
+  std::byte* const page = one.Take();
+  std::byte* const small = one.TakeBlock(300);
+  std::byte* const large = other.TakeBlock(20'000);
+  EXPECT_EQ(one.bytes(), PagePool::kPageBytes + 1024);
+  EXPECT_EQ(other.bytes(), PagePool::kPageBytes);
+  one.Return(page);
+  EXPECT_EQ(one.bytes(), 1024u);
+  one.ReturnBlock(small, 300);
+  other.ReturnBlock(large, 20'000);
+  EXPECT_EQ(one.bytes() + other.bytes(), 0u);
 }
 
 std::vector<std::byte*> TakePages(PagePool& pool, int count) {

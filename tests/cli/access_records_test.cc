@@ -32,7 +32,19 @@ TEST(AccessRecords, CommonAndCombinedFormat) {
   EXPECT_THAT(Access(common + R"( "-" "curl" 0.004 "10.0.0.7")"),
               ElementsAre("1: " + members +
                           R"(,"referer":null,"agent":"curl","extra":"0.004 \"10.0.0.7\""})"));
-  EXPECT_THAT(Access(common + " 0.004"), ElementsAre("1: " + members + R"(,"extra":"0.004"})"));
+  EXPECT_THAT(Access(common + " 0.004"), ElementsAre("1: " + members + R"(,"extra":0.004})"));
+  const auto extra = [&](const std::string& text) {
+    const Lines lines = Access(common + " \"-\" \"curl\" " + text);
+    return lines[0].substr(lines[0].find("\"extra\":") + 8);
+  };
+  EXPECT_EQ(extra("20.178"), "20.178}");
+  EXPECT_EQ(extra("\"0.5\""), "0.5}");
+  EXPECT_EQ(extra("\"10.0.0.7, 10.0.0.8\""), "\"10.0.0.7, 10.0.0.8\"}");
+  EXPECT_EQ(extra("-"), "null}");
+  EXPECT_EQ(extra("\"-\""), "null}");
+  EXPECT_EQ(extra("0.5 0.4"), "\"0.5 0.4\"}");
+  EXPECT_EQ(extra("rt=0.5"), "\"rt=0.5\"}");
+  EXPECT_EQ(extra("\"a\" \"b\""), "\"\\\"a\\\" \\\"b\\\"\"}");
 }
 
 TEST(AccessRecords, VirtualHostsUsersWithSpacesAndQueries) {

@@ -16,7 +16,7 @@ std::string EventOfSize(size_t bytes) {
 TEST(InvalidLines, FirstTenAreShownAndTheRestCounted) {
   std::string input;
   for (int i = 0; i < 13; ++i) input += "nonsense\n";
-  const FoldResult r = FoldByKey("", input + "{\"k\":1}\n");
+  const FoldResult r = FoldByKey("--on-invalid skip", input + "{\"k\":1}\n");
   EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 11) << r.err;
   EXPECT_TRUE(HasLine(r.err, "<stdin>:10: ")) << r.err;
   EXPECT_TRUE(HasLine(r.err, "pleat fold: 3 more invalid lines")) << r.err;
@@ -67,12 +67,12 @@ TEST(InvalidLines, TextThatIsNotUtf8IsCalledThatInEveryFormat) {
 
 // As it is in JSON, where a lone surrogate is invalid, and a byte cannot be escaped.
 TEST(InvalidLines, EscapesOfLogfmtThatAreNotUtf8AreNoKey) {
-  const FoldResult r = FoldByKey("--input logfmt", R"(k="\xff")"
-                                                   "\n"
-                                                   R"(k="\ud800")"
-                                                   "\n"
-                                                   R"(k="\xc3\xa9 \ud83d\ude00")"
-                                                   "\n");
+  const FoldResult r = FoldByKey("--on-invalid skip --input logfmt", R"(k="\xff")"
+                                                                     "\n"
+                                                                     R"(k="\ud800")"
+                                                                     "\n"
+                                                                     R"(k="\xc3\xa9 \ud83d\ude00")"
+                                                                     "\n");
   EXPECT_EQ(r.out, "{\"k\":\"\u00e9 \U0001f600\"}\n");
   EXPECT_EQ(r.err, "<stdin>:1: not UTF-8\n<stdin>:2: not UTF-8\n");
 }

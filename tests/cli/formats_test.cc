@@ -78,8 +78,8 @@ TEST(InputFormats, MessagesNameTheFirstLineOfTheRecord) {
   TemporaryDirectory dir;
   const std::string csv =
       dir.Write("a.csv", "k,t\n\"two\nlines\",0\nx\n\"a\nb\",noon\n\"c\"c,1\nd,\"1\n");
-  const FoldResult r =
-      FoldAtTimes("--time-unit s --input csv --invalid " + (dir / "invalid") + " " + csv, "");
+  const FoldResult r = FoldAtTimes(
+      "--on-invalid skip --time-unit s --input csv --invalid " + (dir / "invalid") + " " + csv, "");
   EXPECT_EQ(r.code, 0);
   EXPECT_EQ(r.err,
             csv + ":4: 1 field, and the header has 2\n" +  //
@@ -94,7 +94,7 @@ TEST(InputFormats, MessagesNameTheFirstLineOfTheRecord) {
 
   const std::string json =
       dir.Write("a.json", "[{\"k\":1,\"t\":0}, {\"k\":2},\n{\"t\":1}, 5,\n{\n\"k\":[\n]}]");
-  const FoldResult j = FoldAtTimes("--time-unit s --input json " + json, "");
+  const FoldResult j = FoldAtTimes("--on-invalid skip --time-unit s --input json " + json, "");
   EXPECT_EQ(j.err, json + ":1: event time \"t\" is missing; the line has \"k\"\n" + json +
                        ":2: key \"k\" is missing; the line has \"t\"\n" +  //
                        json + ":2: not a JSON object\n" + json +
@@ -178,11 +178,14 @@ TEST(InputFormats, NoUsableLineSaysWhatMayBeMeant) {
 }
 
 TEST(InputFormats, UnknownFormatAndAFileInItsPlace) {
-  EXPECT_THAT(FoldByKey("--input xml").err,
-              HasSubstr("--input: must be ndjson, csv, tsv, logfmt, json or access (see"));
+  EXPECT_THAT(
+      FoldByKey("--input xml").err,
+      HasSubstr("--input: must be ndjson, csv, tsv, logfmt, json, access, zeek, w3c or sse (see"));
   const FoldResult r = FoldByKey("--input log.csv");
   EXPECT_EQ(r.code, 2);
-  EXPECT_THAT(r.err, HasSubstr("logfmt, json or access; a FILE is named without an option"));
+  EXPECT_THAT(
+      r.err,
+      HasSubstr("logfmt, json, access, zeek, w3c or sse; a FILE is named without an option"));
 }
 
 TEST(InputFormats, SpecDocumentHoldsTheFormat) {
@@ -191,6 +194,59 @@ TEST(InputFormats, SpecDocumentHoldsTheFormat) {
   EXPECT_THAT(printed.out, HasSubstr("\"input\": \"csv\""));
   const std::string spec = dir.Write("spec", printed.out);
   EXPECT_EQ(Fold("--no-meta --spec " + spec, "k\na\n").out, "{\"k\":\"a\"}\n");
+}
+
+TEST(InputFormats, LogOfZeekHasTypesAndUnsetValues) {
+  const RunResult r = Fold(
+      "--no-meta --input zeek --key /id.orig_h --quiet 5m --time ts --time-unit s "
+      "--merge 'n=count()' --merge 'b=sum(orig_bytes)' --merge 'd=distinct(orig_bytes)' ",
+      "#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field\t-\n#path\tconn\n"
+      "#fields\tts\tuid\tid.orig_h\torig_bytes\n#types\ttime\tstring\taddr\tcount\n"
+      "1714521600.123456\tC1\t192.0.2.1\t10\n1714521610.5\tC2\t192.0.2.1\t-\n#close\tx\n");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, "{\"id.orig_h\":\"192.0.2.1\",\"n\":2,\"b\":10,\"d\":1}\n");
+}
+
+TEST(InputFormats, TimeOfARequestInAnAccessLogIsANumber) {
+  const FoldResult r = Fold(
+      "--no-meta --input access --key host --quiet 1m --time time --merge 'slowest=max(extra)'",
+      "192.0.2.1 - - [05/Feb/2015:22:24:29 +0400] \"POST / HTTP/1.1\" 200 12015 \"-\" \"curl\" "
+      "20.178\n"
+      "192.0.2.1 - - [05/Feb/2015:22:24:30 +0400] \"GET / HTTP/1.1\" 200 1 \"-\" \"curl\" 0.5\n");
+  EXPECT_EQ(r.out, "{\"host\":\"192.0.2.1\",\"slowest\":20.178}\n");
+}
+
+TEST(InputFormats, EventsOfAServerAreLinesOfTheirData) {
+  const FoldResult r = FoldByKey("--input sse --merge 'n=count()' --merge 'b=sum(b)'",
+                                 ":ok\n\nevent: message\nid: [{\"topic\":\"a\"}]\n"
+                                 "data: {\"k\":\"ann\",\"b\":1}\n\nevent: message\n"
+                                 "data: {\"k\":\"ann\",\ndata:  \"b\":2}\n\n");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, "{\"k\":\"ann\",\"n\":2,\"b\":3}\n");
+}
+
+// Nobody waits for the end of a stream, and nothing is said twice.
+TEST(InputFormats, LineThatGivesItsFormatAwayIsToldOfAtOnce) {
+  EXPECT_EQ(
+      FoldByKey("", "{\"k\":1,\"t\":1}{\"k\":2,\"t\":1}{\"k\":2,\"t\":2}").err,
+      "<stdin>:1: not valid JSON: text after the object; looks like JSON objects without newlines "
+      "between: pleat fold --input json ...\n"
+      "pleat fold: no line was usable; the reasons are above\n");
+  const FoldResult some = FoldByKey("", "{\"k\":1}\n{\"k\":1}{\"k\":2}\n{\"k\":1}{\"k\":2}\n");
+  EXPECT_EQ(some.code, 1);
+  EXPECT_THAT(some.err,
+              HasSubstr(":2: not valid JSON: text after the object; looks like JSON objects"));
+  EXPECT_THAT(some.err, HasSubstr(":3: not valid JSON: text after the object\n"));
+  EXPECT_THAT(FoldByKey("--input logfmt", "#separator \\x09\n").err,
+              HasSubstr(":1: no name=value; looks like a log of Zeek: pleat fold --input zeek"));
+  EXPECT_THAT(FoldByKey("", "#Version: 1.0\n#Fields: date time\n").err,
+              HasSubstr("looks like a log in the format of the W3C: pleat fold --input w3c ...\n"));
+  EXPECT_THAT(FoldByKey("", ":ok\n\nevent: message\ndata: {\"k\":1}\n").err,
+              HasSubstr("<stdin>:3: not a JSON object; looks like a stream of server-sent events: "
+                        "pleat fold --input sse ...\n"));
+  std::string long_line;
+  while (long_line.size() <= 2'000'000) long_line += "{\"k\":1}";
+  EXPECT_THAT(FoldByKey("", long_line).err, HasSubstr("pleat fold --input json"));
 }
 
 // The commands of docs/command-line.md that show their output, in a shell.
@@ -211,7 +267,7 @@ TEST(InputFormats, ExamplesOfTheDocumentWriteWhatItSays) {
     EXPECT_EQ(r.out, it->str(2));
     ++examples;
   }
-  EXPECT_EQ(examples, 3);
+  EXPECT_EQ(examples, 4);
 }
 
 // --- With --state

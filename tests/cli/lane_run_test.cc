@@ -104,9 +104,11 @@ TEST_F(LaneRunTest, OtherOptionsTakeOverWhereTheRunBeforeEndedInOrder) {
   Append(LinesFrom(0, 500));
   EXPECT_EQ(Run("", kFold).code, 0);
   EXPECT_EQ(Run("", std::string(kFold) + " --no-meta").code, 0);
-  const Finished other = Run("", std::string(kFold) + " --max-wait 2h");
+  EXPECT_EQ(Run("", std::string(kFold) + " --max-wait 2h").code, 0);
+  const Finished other = Run("", std::string(kFold) + " --max-wait 2h --partial-every 1h");
   EXPECT_EQ(other.code, 1);
-  const std::string why = "fold: --max-wait is 7200s, and was forever when the run before ended";
+  const std::string why =
+      "fold: --partial-every is 3600s, and was forever when the run before ended";
   EXPECT_THAT(other.err, HasSubstr("pleat run: parked: all 4 partitions: " + why));
   EXPECT_THAT(other.err, HasSubstr("nothing is done, and nothing is lost\n"));
 
@@ -237,9 +239,11 @@ TEST_F(LaneRunTest, CheckSaysWhatTheRunWouldMeet) {
   EXPECT_THAT(same.out, HasSubstr("begins      where the run before has ended\n"));
   EXPECT_THAT(same.out, HasSubstr("output      " + out_ + ", behind the "));
 
-  const Finished other = Run("--check --output " + out_, std::string(kFold) + " --max-wait 2h");
+  const Finished other =
+      Run("--check --output " + out_, std::string(kFold) + " --partial-every 2h");
   EXPECT_EQ(other.code, 1);
-  EXPECT_THAT(other.out, HasSubstr("would be    parked: all 4 partitions: fold: --max-wait is"));
+  EXPECT_THAT(other.out,
+              HasSubstr("would be    parked: all 4 partitions: fold: --partial-every is"));
 
   const std::string note = scratch_.Write("note", "buy milk");
   const Finished refused = Run("--check --output " + note);

@@ -32,11 +32,18 @@ TEST(LiveSetUsage, HelpBeginsWithExamples) {
   EXPECT_EQ(RunToEnd(Pleat("help live")).out, r.out);
 }
 
-TEST(LiveSetUsage, KeyMemberAndTtlAreRequired) {
+TEST(LiveSetUsage, KeyAndTtlAreRequired) {
   ExpectUsageError("live --member m --ttl 1m", "--key: required");
-  ExpectUsageError("live --key s --ttl 1m", "--member: required");
   ExpectUsageError("live --key s --member m", "--ttl: required, and above zero");
   ExpectUsageError("live --key s --member m --ttl 0", "--ttl: required, and above zero");
+}
+
+TEST(LiveSetUsage, WhatIsSaidOfAMemberNeedsOne) {
+  const std::string none = "live --key s --ttl 1m ";
+  ExpectUsageError(none + "--ttl-path x", "--ttl-path: needs --member");
+  ExpectUsageError(none + "--version x", "--version: needs --member");
+  ExpectUsageError(none + "--remove-when x=1", "--remove-when: needs --member");
+  ExpectUsageError(none + "--refresh first", "--refresh: needs --member");
 }
 
 TEST(LiveSetUsage, DurationWithoutEndIsCalledInf) {
@@ -130,6 +137,121 @@ TEST(LiveSetSpec, FlagsOverrideADocumentAndListsAreReplaced) {
   ExpectUsageError("live --spec " + unknown, "unknown option \"quiet\"");
 }
 
+// --- Events without members
+
+// The counts of each series, "key count", of a run with --every.
+std::string Counts(const std::string& options, const std::string& input) {
+  const Finished r = RunToEnd(Pleat("live --time t --time-unit s --no-summary " + options), input);
+  EXPECT_EQ(r.code, 0) << r.err;
+  std::string out;
+  for (size_t at = 0; (at = r.out.find("\"count\":", at)) != std::string::npos; ++at) {
+    out += r.out.substr(at + 8, r.out.find_first_of(",}", at) - at - 8) + " ";
+  }
+  return out;
+}
+
+TEST(LiveSetEvents, WithoutAMemberEveryEventCountsForTheTtl) {
+  // Three at one instant, which one id by the stamp would make one of.
+  const std::string requests = R"({"c":"k","t":1}
+{"c":"k","t":1}
+{"c":"k","t":1}
+{"c":"k","t":2}
+{"c":"k","t":70}
+)";
+  EXPECT_EQ(Counts("--key c --ttl 1m --every 30s", requests), "4 4 ");
+  EXPECT_EQ(Counts("--key c --ttl 10s --every 5s", requests), "4 4 ");
+  EXPECT_EQ(Counts("--key c --ttl 1m --every 30s --within 59s", requests), "4 4 ");
+  EXPECT_EQ(Counts("--key '' --ttl 1m --every 30s", requests), "4 4 ");
+  EXPECT_EQ(Counts("--key c --ttl 1m --every 30s --threads 3", requests), "4 4 ");
+  EXPECT_EQ(Counts("--key c --ttl 1m --every 30s --reorder 5s", requests), "4 4 ");
+}
+
+TEST(LiveSetEvents, ChangesNameNoMember) {
+  const std::string input = "{\"c\":\"k\",\"t\":1,\"p\":7}\n{\"c\":\"k\",\"t\":62}\n";
+  const RunResult r =
+      RunCommand("live", "--key c --ttl 1m --time t --time-unit s --payload p --no-summary", input);
+  EXPECT_EQ(
+      r.out,
+      R"({"c":"k","at":"1970-01-01T00:00:01.000000Z","cause":"added","count":1,)"
+      R"("stamp":"1970-01-01T00:00:01.000000Z","until":"1970-01-01T00:01:01.000000Z",)"
+      R"("payload":7})"
+      "\n"
+      R"({"c":"k","at":"1970-01-01T00:01:01.000000Z","cause":"expired","count":0,"payload":7})"
+      "\n"
+      R"({"c":"k","at":"1970-01-01T00:01:02.000000Z","cause":"added","count":1,)"
+      R"("stamp":"1970-01-01T00:01:02.000000Z","until":"1970-01-01T00:02:02.000000Z",)"
+      R"("payload":null})"
+      "\n");
+  const RunResult all =
+      RunCommand("live", "--key '' --ttl 1m --time t --time-unit s --no-summary", "{\"t\":1}\n");
+  EXPECT_EQ(all.out,
+            R"({"at":"1970-01-01T00:00:01.000000Z","cause":"added","count":1,)"
+            R"("stamp":"1970-01-01T00:00:01.000000Z","until":"1970-01-01T00:01:01.000000Z"})"
+            "\n");
+}
+
+// Numbers of events begin again with each run, and events of an earlier run still count.
+TEST(LiveSetEvents, ThoseOfAnEarlierRunStillCount) {
+  TemporaryDirectory dir;
+  const std::string options = "live --key c --ttl 1m --time t --time-unit s --no-summary --open " +
+                              (dir / "open") + " --state " + (dir / "state");
+  for (const size_t lines : {2, 4}) {
+    const Finished r = RunToEnd(Pleat(options), "{\"c\":1,\"t\":5}\n{\"c\":1,\"t\":5}\n");
+    EXPECT_EQ(r.code, 0) << r.err;
+    const std::string open = Content(dir / "open");
+    EXPECT_EQ(static_cast<size_t>(std::count(open.begin(), open.end(), '\n')), lines);
+    EXPECT_TRUE(open.starts_with(R"({"c":1,"stamp":)")) << open;
+  }
+}
+
+// --- Leaves
+
+// Who is live at the end, "member second".
+std::string LiveAtEnd(const std::string& input) {
+  TemporaryDirectory dir;
+  const Finished r =
+      RunToEnd(Pleat("live --key p --member u --ttl 1m -t t --time-unit s --remove-when e=leave "
+                     "--no-summary --open " +
+                     (dir / "open")),
+               input);
+  EXPECT_EQ(r.code, 0) << r.err;
+  std::string out;
+  const std::string open = Content(dir / "open");
+  for (size_t at = 0; (at = open.find("\"u\":\"", at)) != std::string::npos; ++at) {
+    out += open.substr(at + 5, 1) + " " + open.substr(open.find("\"stamp\":\"", at) + 26, 2) + "; ";
+  }
+  return out;
+}
+
+std::string Line(char user, const std::string& what, int second) {
+  return std::string("{\"p\":\"x\",\"u\":\"") + user + "\",\"e\":\"" + what +
+         "\",\"t\":" + std::to_string(second) + "}\n";
+}
+
+TEST(LiveSetLeaves, ALeaveEndsNothingNewer) {
+  EXPECT_EQ(LiveAtEnd(Line('a', "join", 0) + Line('a', "join", 12) + Line('a', "leave", 10) +
+                      Line('b', "join", 30)),
+            "a 12; b 30; ");
+  EXPECT_EQ(LiveAtEnd(Line('a', "join", 12) + Line('a', "leave", 13)), "");
+  // A copy of what the leave ended does not come back.
+  EXPECT_EQ(LiveAtEnd(Line('a', "join", 5) + Line('a', "leave", 10) + Line('a', "join", 9)), "");
+  EXPECT_EQ(LiveAtEnd(Line('a', "leave", 10) + Line('a', "join", 9)), "");
+  // The leave that was too old for the member is not forgotten: it stops what is older still.
+  EXPECT_EQ(LiveAtEnd(Line('a', "join", 12) + Line('a', "leave", 10) + Line('a', "leave", 12) +
+                      Line('a', "join", 10)),
+            "");
+}
+
+TEST(LiveSetLeaves, OfEqualStampsTheLaterLineCounts) {
+  EXPECT_EQ(LiveAtEnd(Line('a', "join", 5) + Line('a', "leave", 5)), "");
+  EXPECT_EQ(LiveAtEnd(Line('a', "leave", 5) + Line('a', "join", 5)), "a 05; ");
+  EXPECT_EQ(LiveAtEnd(Line('a', "join", 5) + Line('a', "leave", 5) + Line('a', "join", 5)),
+            "a 05; ");
+  EXPECT_EQ(LiveAtEnd(Line('a', "join", 5) + Line('a', "leave", 5) + Line('a', "join", 5) +
+                      Line('a', "leave", 5)),
+            "");
+}
+
 TEST(LiveSetFiles, OpenHoldsTheLiveMembersBySeriesAndStamp) {
   const TemporaryDirectory directory;
   const RunResult r = RunLive("--payload p --open " + (directory / "open"),
@@ -166,7 +288,8 @@ TEST(LiveSetFiles, KeyOrMemberOfMoreThan64KiBIsInvalid) {
     return "{\"s\":\"" + s + "\",\"m\":\"" + m + "\",\"t\":1}\n";
   };
   const RunResult r =
-      RunLive("", line(longest, longest) + line(longest + 'x', "m") + line("s", longest + 'x'));
+      RunLive("--on-invalid skip",
+              line(longest, longest) + line(longest + 'x', "m") + line("s", longest + 'x'));
   EXPECT_EQ(Stat(r, "added"), 1);
   EXPECT_EQ(r.err, "<stdin>:2: key longer than 64 KiB\n<stdin>:3: member longer than 64 KiB\n");
 }

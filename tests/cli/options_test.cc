@@ -162,6 +162,23 @@ TEST(Usage, UnknownOptionSuggestsTheNearest) {
   ExpectUsageError("fold --zzzzzz", "unknown option --zzzzzz");
 }
 
+TEST(Usage, WhatIsCalledOtherwiseElsewhereIsAnswered) {
+  ExpectUsageError("fold --key k --window 1h", "unknown option --window; --close-every 1h closes");
+  ExpectUsageError("fold --key k --top 3", "unknown option --top; --merge 'top=top(PATH)'");
+  ExpectUsageError("rollup --key k --top 3", "unknown option --top; pleat fold --close-every 1h");
+  ExpectUsageError("rollup --key k --member m", "--merge 'n=distinct(PATH)' counts members");
+  ExpectUsageError("rollup --key k --merge 'n=count()'", "--merge; pleat fold merges");
+  ExpectUsageError("live --format csv", "unknown option --format; --input says");
+  const std::string fold = "fold --key k --quiet 1m ";
+  ExpectUsageError(fold + "--input nginx", "--input: for that it is access (see");
+  ExpectUsageError(fold + "--input cloudfront", "--input: for that it is w3c (see");
+  ExpectUsageError(fold + "--merge 'm=avg(a)'", "--merge: \"avg\" is called mean (see");
+  ExpectUsageError(fold + "--merge 'm=median(a)'", "--merge: \"median\" is called p50 (see");
+  ExpectUsageError(fold + "--merge 'count()'",
+                   "\"count()\" is not NAME=REDUCER(PATH); write n=count()");
+  ExpectUsageError(fold + "--merge 'sum(a)'", "is not NAME=REDUCER(PATH); write n=sum(a)");
+}
+
 TEST(Usage, AnOldNameIsAnsweredWithTheNewOne) {
   ExpectUsageError("journal show d", "unknown command \"journal\": it is called \"state\" now");
   ExpectUsageError("window --key k", "unknown command \"window\": it is called \"live\" now");

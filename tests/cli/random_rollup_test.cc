@@ -61,7 +61,7 @@ class RollupDraw {
     const auto add = [&](size_t percent, const std::string& member) {
       if (Chance(percent)) out += Pick({",", ", "}) + member;
     };
-    add(90, std::string("\"s\":") + Pick({"1", "1.0", "\"x, \\\"y\\\"\"", "true"}));
+    add(90, std::string("\"s\":") + Pick({"1", "1.5", "\"x, \\\"y\\\"\"", "true"}));
     add(95, std::string("\"x\":") + Pick({"{\"y\":1}", "{\"y\":\"\\/\"}", "{}"}));
     add(98, "\"t\":" + Time());
     add(97, "\"i\":" + Id());

@@ -85,6 +85,24 @@ TEST(JsonRecords, ArraysAndPrettyPrintedDocumentsAreStreamsOfObjects) {
   EXPECT_THAT(Json(" [ ] \n"), IsEmpty());
 }
 
+TEST(JsonRecords, TextSequencesAreStreamsOfObjects) {
+  EXPECT_THAT(Json("\x1e{\"a\":1}\n\x1e{\"a\":2}\n\x1e\x1e\n\x1e {\"a\":\"x\n\x1e{\"a\":4}"),
+              ElementsAre(R"(1: {"a":1})", R"(2: {"a":2})",
+                          "4: ! not valid JSON: control character in a string | {\"a\":\"x",
+                          R"(5: {"a":4})"));
+}
+
+// A separator begins a value, whatever was before it.
+TEST(JsonRecords, AValueOfATextSequenceThatIsCutOffTakesNoOtherWithIt) {
+  for (const char* cut :
+       {"{\"k\":", "{\"b\":{\"x\":12", "{\"k\":\"tr", "{\"k\":\"\\", "{", "tru"}) {
+    const Lines lines = Json("\x1e{\"a\":1}\n\x1e" + std::string(cut) + "\x1e{\"a\":2}\n");
+    ASSERT_EQ(lines.size(), 3u) << cut;
+    EXPECT_EQ(lines[0], R"(1: {"a":1})");
+    EXPECT_EQ(lines[2], R"(2: {"a":2})") << cut;
+  }
+}
+
 TEST(JsonRecords, StringsKeepTheirBytesAndTokensStayApart) {
   EXPECT_THAT(Json(R"({"a b" : "x\"} [ \\" , "c":"\\"})"),
               ElementsAre(R"(1: {"a b":"x\"} [ \\","c":"\\"})"));

@@ -203,8 +203,9 @@ TEST(RollupFiles, KeyOrIdOfMoreThan64KiBIsInvalid) {
   const auto line = [](const std::string& k, const std::string& i) {
     return "{\"k\":\"" + k + "\",\"i\":\"" + i + "\",\"t\":1}\n";
   };
-  const RunResult r = Rollup(
-      "--id i", line(longest, longest) + line(longest + 'x', "i") + line("k", longest + 'x'));
+  const RunResult r =
+      Rollup("--on-invalid skip --id i",
+             line(longest, longest) + line(longest + 'x', "i") + line("k", longest + 'x'));
   EXPECT_EQ(Stat(r, "added"), 1);
   EXPECT_EQ(r.err, "<stdin>:2: key longer than 64 KiB\n<stdin>:3: id longer than 64 KiB\n");
 }
@@ -243,13 +244,13 @@ TEST(RollupTimes, EveryStampHasItsWindow) {
            ",\"count\":1,\"reason\":";
   };
   const RunResult r =
-      RunCommand("rollup", "--key k --time t --window 7d --allowed-lateness 0",
+      RunCommand("rollup", "--key k --time t --window 5d --allowed-lateness 0",
                  line("0001-01-01T00:00:00Z") + line("1969-12-31T23:59:59.999999Z") +
                      line("1970-01-01T00:00:00Z") + line("9999-12-31T23:59:59.999999Z"));
-  EXPECT_EQ(r.out, times("null", "0001-01-04T00:00:00.000000Z") + "\"final\"}\n" +
-                       times("1969-12-25T00:00:00.000000Z", "1970-01-01T00:00:00.000000Z") +
+  EXPECT_EQ(r.out, times("null", "0001-01-03T00:00:00.000000Z") + "\"final\"}\n" +
+                       times("1969-12-27T00:00:00.000000Z", "1970-01-01T00:00:00.000000Z") +
                        "\"final\"}\n" +
-                       times("1970-01-01T00:00:00.000000Z", "1970-01-08T00:00:00.000000Z") +
+                       times("1970-01-01T00:00:00.000000Z", "1970-01-06T00:00:00.000000Z") +
                        "\"final\"}\n" + times("9999-12-30T00:00:00.000000Z", "null") +
                        "\"end\"}\n");
 }
@@ -303,14 +304,28 @@ TEST(RollupSummary, StatsHaveTheirMembersInTheOrderOfTheManual) {
 TEST(RollupSummary, SaysWhatBecameOfLinesAndWindows) {
   const Finished r = RunToEnd(Pleat("rollup " + kOnTime + "--on-late clamp --value v"),
                               "{\"k\":1,\"t\":1500000000,\"v\":1}\n"
-                              "{\"k\":1,\"t\":1500000100,\"v\":\"1\"}\n"
+                              "{\"k\":1,\"t\":1500000100,\"v\":\"one\"}\n"
                               "{\"k\":1,\"t\":1500000001,\"v\":1}\n");
   EXPECT_NE(r.err.find("lines          3  0 invalid, 0 late, 0 over limit, 1 clamped\n"
                        "windows        2  1 final, 1 ended with the input, 0 left open\n"
-                       "output         2  written; 1 value that is no number\n"
+                       "output         2  written; 1 value of \"v\" is no number\n"
                        "took "),
             std::string::npos)
       << r.err;
+}
+
+TEST(RollupSummary, ShowsATextThatIsNoNumber) {
+  const auto err_of = [](const std::string& value) {
+    return RunToEnd(Pleat("rollup " + kOnTime + "--value v"),
+                    "{\"k\":1,\"t\":1500000000,\"v\":" + value + "}\n")
+        .err;
+  };
+  EXPECT_NE(err_of("\"2.495,75 \u20ac\"")
+                .find("1 value of \"v\" is no number, such as \"2.495,75 \u20ac\"; a number is "
+                      "written as 2495.75, without a currency\n"),
+            std::string::npos);
+  EXPECT_NE(err_of("\"none\"").find("1 value of \"v\" is no number\n"), std::string::npos);
+  EXPECT_NE(err_of("[1]").find("1 value of \"v\" is no number\n"), std::string::npos);
 }
 
 TEST(RollupLive, WindowIsFinalWhileThePipeIsOpenAndSilent) {
@@ -336,6 +351,155 @@ TEST(RollupLive, SignalEndsTheRunInOrder) {
   EXPECT_EQ(process.WaitWithInputOpen(), 130);
   EXPECT_NE(process.out().find("\"reason\":\"end\""), std::string::npos);
   ExpectRollupBalanced(StatsLine(process.err()));
+}
+
+// --- Windows by the calendar
+
+// "start count" of each window, the start as far as the minutes.
+std::string Windows(const std::string& options, const std::string& input) {
+  const Finished r = RunToEnd(
+      Pleat("rollup -k k --value v -t t --allowed-lateness 1m --no-summary " + options), input);
+  EXPECT_EQ(r.code, 0) << r.err;
+  std::string out;
+  for (size_t at = 0; (at = r.out.find("\"start\":\"", at)) != std::string::npos; ++at) {
+    const size_t count = r.out.find("\"count\":", at) + 8;
+    out +=
+        r.out.substr(at + 9, 16) + " " + r.out.substr(count, r.out.find(',', count) - count) + "; ";
+  }
+  return out;
+}
+
+std::string EventsAt(const std::vector<std::string>& times) {
+  std::string out;
+  for (const std::string& time : times) out += R"({"k":"m","t":")" + time + "\",\"v\":1}\n";
+  return out;
+}
+
+TEST(RollupCalendar, DaysAreThoseOfTheZone) {
+  const std::string day = EventsAt({"2022-02-15T23:15:00Z", "2022-02-16T00:15:00Z",
+                                    "2022-02-16T22:45:00Z", "2022-02-16T23:15:00Z"});
+  EXPECT_EQ(Windows("--window 1d --time-zone Europe/Amsterdam", day),
+            "2022-02-15T23:00 3; 2022-02-16T23:00 1; ");
+  EXPECT_EQ(Windows("--window 24h --time-zone +01:00", day),
+            "2022-02-15T23:00 3; 2022-02-16T23:00 1; ");
+  EXPECT_EQ(Windows("--window 1d", day), "2022-02-15T00:00 1; 2022-02-16T00:00 3; ");
+  EXPECT_EQ(Windows("--window 1d --time-zone Europe/Amsterdam --window-offset 15m", day),
+            "2022-02-15T23:15 3; 2022-02-16T23:15 1; ");
+}
+
+TEST(RollupCalendar, AZoneCountsAlsoForTimesThatAreNumbers) {
+  EXPECT_EQ(Windows("--window 1d --time-zone Asia/Tokyo --time-unit s",
+                    "{\"k\":1,\"t\":1700000000}\n{\"k\":1,\"t\":1700060400}\n"),
+            "2023-11-14T15:00 1; 2023-11-15T15:00 1; ");
+  EXPECT_EQ(RunToEnd(Pleat("rollup -k k --window 1d --allowed-lateness 0 --time-zone Asia/Tokyo "
+                           "--no-summary"),
+                     "")
+                .code,
+            0);
+}
+
+TEST(RollupCalendar, DaysAtAChangeOfTheClockCloseWhenTheyEnd) {
+  const std::string spring =
+      EventsAt({"2026-03-28T23:00:00Z", "2026-03-29T21:59:59Z", "2026-03-29T22:00:00Z"});
+  EXPECT_EQ(Windows("--window 1h,1d --time-zone Europe/Berlin", spring),
+            "2026-03-28T23:00 1; 2026-03-29T21:00 1; 2026-03-28T23:00 2; 2026-03-29T22:00 1; "
+            "2026-03-29T22:00 1; ");
+}
+
+TEST(RollupCalendar, WeeksAndMonths) {
+  const std::string days = EventsAt({"2024-01-07T23:00:00Z", "2024-01-08T00:00:00Z",
+                                     "2024-01-31T23:00:00Z", "2024-02-01T00:00:00Z"});
+  EXPECT_EQ(Windows("--window 1w", days),
+            "2024-01-01T00:00 1; 2024-01-08T00:00 1; 2024-01-29T00:00 2; ");
+  EXPECT_EQ(Windows("--window 7d", days), Windows("--window 1w", days));
+  EXPECT_EQ(Windows("--window 1mo", days), "2024-01-01T00:00 3; 2024-02-01T00:00 1; ");
+  EXPECT_EQ(Windows("--window 1mo --window-offset 14d", days),
+            "2023-12-15T00:00 2; 2024-01-15T00:00 2; ");
+  EXPECT_EQ(Windows("--window 1w --window-offset 6d", days),
+            "2024-01-07T00:00 2; 2024-01-28T00:00 2; ");
+}
+
+// Weeks of --close-every begin on Monday, in UTC as in a zone.
+TEST(RollupCalendar, WeeksOfClosingTimesBeginOnMondayToo) {
+  const std::string days = EventsAt({"2024-01-07T12:00:00Z", "2024-01-08T12:00:00Z"});
+  for (const char* zone : {"", " --time-zone UTC", " --time-zone +00:30"}) {
+    const Finished r =
+        RunToEnd(Pleat("fold -k k -t t --merge 'n=count()' --close-every 1w --no-summary" +
+                       std::string(zone)),
+                 days);
+    EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 2) << zone << r.out << r.err;
+  }
+  const Finished nine =
+      RunToEnd(Pleat("fold -k k -t t --merge 'n=count()' --close-every 1w@9h --no-summary"),
+               EventsAt({"2024-01-08T08:59:59Z", "2024-01-08T09:00:00Z"}));
+  EXPECT_EQ(std::count(nine.out.begin(), nine.out.end(), '\n'), 2) << nine.out << nine.err;
+}
+
+TEST(RollupCalendar, AStateOfAnotherZoneIsRefusedByName) {
+  TemporaryDirectory dir;
+  const std::string options =
+      "rollup -k k -t t --window 1d --allowed-lateness 1m --no-summary "
+      "--at-end keep --state " +
+      (dir / "state") + " --time-zone ";
+  const std::string input = EventsAt({"2024-01-08T12:00:00Z"});
+  EXPECT_EQ(RunToEnd(Pleat(options + "Europe/Berlin"), input).code, 0);
+  const Finished other = RunToEnd(Pleat(options + "Asia/Tokyo"), input);
+  EXPECT_NE(other.code, 0);
+  EXPECT_NE(other.err.find("Europe/Berlin"), std::string::npos) << other.err;
+  EXPECT_NE(other.err.find("Asia/Tokyo"), std::string::npos) << other.err;
+  const Finished same = RunToEnd(Pleat(options + "Europe/Berlin --at-end flush"), input);
+  EXPECT_NE(same.out.find("\"count\":2"), std::string::npos) << same.out << same.err;
+}
+
+TEST(RollupCalendar, WhatIsNoWindowSaysWhy) {
+  const std::string rest = " --key k --allowed-lateness 10s";
+  ExpectRollupUsageError("--window 3mo" + rest, "months come one by one, as 1mo");
+  ExpectRollupUsageError("--window 1w,1mo" + rest, "1mo is not a multiple of 7d");
+  ExpectRollupUsageError("--window 36h --time-zone Asia/Tokyo" + rest, "nor whole days");
+  ExpectRollupUsageError("--window 1d --window-offset 1d" + rest, "--window-offset: must be below");
+  ExpectRollupUsageError("--window 1d --window-offset far" + rest, "--window-offset: \"far\"");
+}
+
+// --- The deduplication window
+
+// The sum of each window, of retries at these times.
+std::string Sums(const std::string& options, const std::vector<std::string>& times) {
+  std::string input;
+  for (const std::string& time : times) {
+    input += R"({"t":")" + time + R"(","k":"acme","id":"e1","q":5})" + "\n";
+  }
+  const Finished r = RunToEnd(Pleat("rollup -k k --id id --value q --window 1d "
+                                    "--allowed-lateness 1m -t t --no-summary " +
+                                    options),
+                              input);
+  EXPECT_EQ(r.code, 0) << r.err;
+  std::string out;
+  for (size_t at = 0; (at = r.out.find("\"sum\":", at)) != std::string::npos; ++at) {
+    out += r.out.substr(at + 6, r.out.find(',', at) - at - 6) + " ";
+  }
+  return out;
+}
+
+TEST(RollupDeduplication, ARetryThatIsStampedAnewCountsOnce) {
+  const std::vector<std::string> times = {"2024-05-01T23:59:59Z", "2024-05-02T00:00:01Z",
+                                          "2024-05-02T00:20:00Z"};
+  EXPECT_EQ(Sums("", times), "5 5 ");  // ten times the allowed lateness are ten minutes
+  EXPECT_EQ(Sums("--deduplication-window 1h", times), "5 ");
+  EXPECT_EQ(Sums("--deduplication-window 1m", times), "5 5 ");
+  // From the stamp of the first try on, whatever came between.
+  EXPECT_EQ(Sums("--deduplication-window 20m", times), "5 5 ");
+  EXPECT_EQ(Sums("--deduplication-window 20m1s", times), "5 ");
+}
+
+TEST(RollupDeduplication, TheWindowIsNoShorterThanTheAllowedLateness) {
+  ExpectRollupUsageError(kNeeded + "--id i --deduplication-window 9s",
+                         "--deduplication-window: must be --allowed-lateness, 10s, or more");
+  ExpectRollupUsageError(kNeeded + "--id i --deduplication-window inf",
+                         "--deduplication-window: must not be inf");
+  ExpectRollupUsageError(kNeeded + "--deduplication-window 1h",
+                         "--deduplication-window: needs --id");
+  ExpectRollupUsageError(kNeeded + "--id i --deduplication-window long",
+                         "--deduplication-window: \"long\"");
 }
 
 }  // namespace

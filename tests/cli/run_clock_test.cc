@@ -313,7 +313,8 @@ TEST_F(RunClock, LinesOfNoUseWriteNothingOfWhatIsDueHoweverMuchThatIs) {
     EXPECT_TRUE(Content(dir_ / "out") + Content(dir_ / "j/snapshot-1") == kept);
     // A usable line behind others writes all of it, once.
     const RunResult right =
-        RunAt(kT0 + hours(1), due.command, due.keep + File(nonsense + "{\"k\":-1,\"p\":\"\"}\n"));
+        RunAt(kT0 + hours(1), due.command,
+              due.keep + "--on-invalid skip " + File(nonsense + "{\"k\":-1,\"p\":\"\"}\n"));
     EXPECT_EQ(right.code, 0) << right.err;
     ExpectBalancedFor(due.command.name, right.stats);
     const std::string out = Content(dir_ / "out");

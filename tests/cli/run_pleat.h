@@ -53,7 +53,8 @@ inline std::map<std::string, double> ParseStats(std::string_view text,
 // Those that are there for some options only.
 inline size_t OtherMembers(const std::map<std::string, double>& stats) {
   size_t members = 0;
-  for (const char* name : {"excluded", "clock_behind_s", "released_early", "waiting"}) {
+  for (const char* name :
+       {"excluded", "clock_behind_s", "released_early", "waiting", "not_numbers"}) {
     members += stats.count(name);
   }
   return members;
@@ -156,15 +157,16 @@ inline double Stat(const RunResult& result, const std::string& name) {
 // An event of the key `k` at `seconds` past the hour.
 inline std::string At(int seconds, std::string_view k = "a") {
   char time[64];
-  std::snprintf(time, sizeof(time), "2015-09-12T00:%02d:%02dZ", seconds / 60, seconds % 60);
+  std::snprintf(time, sizeof(time), "2015-09-12T%02d:%02d:%02dZ", seconds / 3600, seconds / 60 % 60,
+                seconds % 60);
   return "{\"k\":\"" + std::string(k) + "\",\"t\":\"" + time + "\"}\n";
 }
 
 // How the program prints that instant.
 inline std::string Printed(int seconds) {
   char time[64];
-  std::snprintf(time, sizeof(time), "\"2015-09-12T00:%02d:%02d.000000Z\"", seconds / 60,
-                seconds % 60);
+  std::snprintf(time, sizeof(time), "\"2015-09-12T%02d:%02d:%02d.000000Z\"", seconds / 3600,
+                seconds / 60 % 60, seconds % 60);
   return time;
 }
 

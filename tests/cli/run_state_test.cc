@@ -422,8 +422,8 @@ TEST_F(RunStateTest, OtherOptionsAreRefusedByName) {
   Run("--at-end keep " + file);
   const std::string snapshot = Content(dir_ / "j/snapshot-1");
   for (const std::string& option :
-       {std::string("--quiet 2m"), std::string("--key t"), std::string("--merge 'm=max(t)'"),
-        std::string("--time k"), std::string("--reorder 1s"), std::string("--max-wait 1h")}) {
+       {std::string("--partial-every 2m"), std::string("--key t"),
+        std::string("--merge 'm=max(t)'"), std::string("--time k"), std::string("--reorder 1s")}) {
     const RunResult refused = Run(option + " " + file);
     EXPECT_EQ(refused.code, 2) << option;
     const std::string name = option.substr(0, option.find(' '));
@@ -440,6 +440,22 @@ TEST_F(RunStateTest, OtherOptionsAreRefusedByName) {
             2)
       << "--late still needs an allowed lateness";
   EXPECT_EQ(Run("--threads 2 --max-groups 100 --emission-id --on-invalid fail " + file).code, 0);
+}
+
+TEST_F(RunStateTest, OtherPeriodsHoldFromTheNewestSnapshotOn) {
+  const std::string file = dir_.Write("file", Edits(0, 50));
+  const auto run = [&](const std::string& periods) {
+    const Finished r =
+        RunToEnd(Pleat("fold --key k --time t --at-end keep --output " + (dir_ / "out") +
+                       " --state " + (dir_ / "j ") + periods + " " + file));
+    EXPECT_EQ(r.code, 0) << r.err;
+    return r.err;
+  };
+  run("--quiet 1m");
+  const std::string other = run("--quiet 2m --max-wait 1h");
+  const std::string says = "; --quiet is 120s, and was 60s; --max-wait is 3600s, and was forever; ";
+  EXPECT_NE(other.find(says), std::string::npos) << other;
+  EXPECT_EQ(run("--quiet 2m --max-wait 1h").find("--quiet is"), std::string::npos);
 }
 
 TEST_F(RunStateTest, AnEmptyKeepOfOptionsIsRefused) {

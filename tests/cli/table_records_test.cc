@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <random>
@@ -146,7 +147,7 @@ TEST(CsvRecords, HeaderThatCannotBeUsedEndsTheInput) {
 
 TEST(CsvRecords, RecordOverTheLimitIsOneRefusal) {
   const std::string megabyte(size_t{1} << 20, 'x');
-  for (const std::string& quote : {"", "\""}) {
+  for (const std::string quote : {"", "\""}) {
     const std::string field = quote + megabyte + quote;
     const Lines lines = Csv("a,b\n1,2\n" + field + ",1\n3,4\n");
     ASSERT_EQ(lines.size(), 3u);
@@ -221,6 +222,52 @@ TEST(CsvRecords, AgreeWithAPlainReader) {
         "\"q\",1\n", "k,n\n", "\n\"k\",n\n", "\xef\xbb\xbf", "\xef\xbb"};
     const std::string text = "k,n\n" + Draw(random, kPieces);
     EXPECT_EQ(WithoutReasons(Csv(text)), PlainLines(ParsePlainCsv(text, ','))) << text;
+  });
+}
+
+// Rows as most tables have them: of several columns, of any length, in quotes or not.
+TEST(TableRecords, RowsOfManyColumnsAgreeWithAPlainReader) {
+  ForEachSeed(1, 2000, [](uint64_t seed) {
+    std::mt19937_64 random(seed);
+    constexpr std::string_view kFields[] = {"",
+                                            "0",
+                                            "-12.50",
+                                            "12345678901234567890",
+                                            "007",
+                                            "7e2",
+                                            "true",
+                                            "null",
+                                            "a",
+                                            "fifteen letters",
+                                            "sixteen letters,",
+                                            "a text that is longer than two blocks of sixteen",
+                                            "caf\xc3\xa9",
+                                            "C:\\temp",
+                                            "5\" pipe",
+                                            "a\tb"};
+    const char separator = ",;|\t"[random() % 4];
+    const size_t columns = 1 + random() % 12;
+    std::string text = "first";
+    for (size_t i = 1; i < columns; ++i) {
+      text += separator + ("column " + std::string(random() % 20, 'n') + std::to_string(i));
+    }
+    for (size_t row = 0; row < 20; ++row) {
+      const size_t fields = random() % 16 == 0 ? columns + 1 : columns;
+      text += random() % 8 == 0 ? "\r\n" : "\n";
+      for (size_t i = 0; i < fields; ++i) {
+        std::string field(kFields[random() % std::size(kFields)]);
+        if (random() % 3 == 0) field = '"' + field + '"';
+        if (i == 0 && random() % 16 == 0) field = "first";
+        text += (i == 0 ? "" : std::string(1, separator)) + field;
+      }
+    }
+    TableOptions table;
+    table.separator = separator;
+    const size_t at_once = random() % 2 == 0 ? SIZE_MAX : 1 + random() % 200;
+    const Lines lines = Convert(InputFormat::kCsv, text, at_once, table);
+    EXPECT_EQ(WithoutReasons(lines), PlainLines(ParsePlainCsv(text, separator))) << text;
+    if (separator != '\t') return;
+    EXPECT_EQ(WithoutReasons(Tsv(text)), PlainLines(ParsePlainTsv(text))) << text;
   });
 }
 
@@ -312,7 +359,9 @@ TEST(CsvRecords, WhatIsReadAnewIsTakenInPortions) {
   }
   EXPECT_GT(bytes, size_t{100} << 20);
   // A sanitizer's own memory would be measured.
-  if (!kSanitized) EXPECT_LT(most, before + (size_t{30} << 20));
+  if (!kSanitized) {
+    EXPECT_LT(most, before + (size_t{30} << 20));
+  }
 }
 
 TEST(CsvRecords, TheReasonDoesNotDependOnHowTheInputIsCut) {

@@ -1,4 +1,5 @@
 // Event times as people have them, through every command that reads them.
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -132,6 +133,128 @@ TEST(TimeText, ALineWhoseTimeIsOfNoFormIsInvalid) {
       << r.err;
 }
 
+// Date and time of a log of CloudFront are two members.
+TEST(TimeText, SeveralMembersAreOneTime) {
+  const std::string log =
+      "#Version: 1.0\n"
+      "#Fields: date time x-edge-location sc-bytes c-ip cs-method cs-uri-stem sc-status\n"
+      "2024-05-01\t06:06:53\tLAX50\t429\t192.0.2.7\tGET\t/a\t200\n"
+      "2024-05-01\t06:07:10\tLAX50\t100\t192.0.2.7\tGET\t/b\t200\n";
+  const std::string fold =
+      "fold --input w3c -k c-ip -q 5m --merge 'b=sum(sc-bytes)' --merge 's=duration()' --no-meta ";
+  const Finished r = RunToEnd(Pleat(fold + "-t date,time"), log);
+  EXPECT_EQ(r.out, "{\"c-ip\":\"192.0.2.7\",\"b\":529,\"s\":17}\n") << r.err;
+  EXPECT_THAT(RunToEnd(Pleat(fold + "-t time"), log).err,
+              HasSubstr("<stdin>:3: event time \"06:06:53\" is a time of day: join its date, as in "
+                        "--time date,time\n"));
+  EXPECT_THAT(RunToEnd(Pleat(fold + "-t date,tiem"), log).err,
+              HasSubstr("event time \"tiem\" is missing; did you mean \"time\"?"));
+}
+
+// The members that are the time are no rest.
+TEST(TimeText, RestHasNoPartOfTheTime) {
+  EXPECT_EQ(RunToEnd(Pleat("fold --key k --quiet 1m -t d,t --rest first --no-meta"),
+                     R"({"k":1,"d":"2024-05-01","t":"00:00:00","u":2})")
+                .out,
+            "{\"k\":1,\"u\":2}\n");
+}
+
+const std::string kSyslog =
+    "{\"ts\":\"Dec 31 23:59:59\",\"host\":\"a\"}\n{\"ts\":\"Jan  1 00:00:01\",\"host\":\"a\"}\n";
+const std::string kFoldSyslog =
+    "fold -k host -q 1m -t ts --time-format '%b %e %H:%M:%S' --merge 'n=count()' ";
+
+TEST(TimeText, AFileOfLinesWithoutAYearNeedsThatOfItsFirst) {
+  TemporaryDirectory dir;
+  const std::string file = dir.Write("in", kSyslog);
+  const Finished r = RunToEnd(Pleat(kFoldSyslog + "--no-meta --time-year 2023 " + file), "");
+  EXPECT_EQ(r.out, "{\"host\":\"a\",\"n\":2}\n") << r.err;
+  const Finished none = RunToEnd(Pleat(kFoldSyslog + file), "");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err,
+              HasSubstr("pleat fold: --time-year: needed, as the format says no year: that "
+                        "of the first line of " +
+                        file + ", such as --time-year 2024"));
+  // A pipe has the year of the clock.
+  EXPECT_EQ(RunToEnd(Pleat(kFoldSyslog + "--no-meta"), kSyslog).out, "{\"host\":\"a\",\"n\":2}\n");
+  EXPECT_THAT(RunToEnd(Pleat("fold -k host -q 1m -t ts --time-year 2024"), kSyslog).err,
+              HasSubstr("--time-year: needs a --time-format that says no year"));
+  for (const std::string command :
+       {"live --key host --member m=host --ttl 3h", "analyze --key host",
+        "rollup --key host --window 1h --allowed-lateness 1m"}) {
+    const std::string words = command + " -t ts --time-format '%b %e %H:%M:%S' " + file;
+    EXPECT_THAT(RunToEnd(Pleat(words), "").err, HasSubstr("--time-year: needed")) << command;
+    EXPECT_EQ(RunToEnd(Pleat(words + " --time-year 2023"), "").code, 0) << command;
+  }
+}
+
+// The newest stamp is kept: a run that goes on needs no hint, and a year that it is given is that of the
+// first line of all.
+TEST(TimeText, AYearGoesOnOverARestart) {
+  TemporaryDirectory dir;
+  const std::string file = dir.Write("in", kSyslog);
+  const std::string words = kFoldSyslog + "--time-year 2023 --state " + (dir / "state") +
+                            " --at-end keep --output " + (dir / "out") + " " + file;
+  EXPECT_EQ(RunToEnd(Pleat(words), "").code, 0);
+  dir.Write("in", kSyslog +
+                      "{\"ts\":\"May  1 00:00:00\",\"host\":\"a\"}\n"
+                      "{\"ts\":\"Oct  1 00:00:00\",\"host\":\"a\"}\n");
+  EXPECT_EQ(RunToEnd(Pleat(words), "").code, 0);
+  dir.Write("in", kSyslog +
+                      "{\"ts\":\"May  1 00:00:00\",\"host\":\"a\"}\n"
+                      "{\"ts\":\"Oct  1 00:00:00\",\"host\":\"a\"}\n"
+                      "{\"ts\":\"Feb  1 00:00:00\",\"host\":\"a\"}\n");
+  const Finished r = RunToEnd(Pleat(words), "");
+  EXPECT_EQ(r.code, 0) << r.err;
+  const std::string out = Content(dir / "out");
+  EXPECT_THAT(out, HasSubstr("\"first\":\"2023-12-31T23:59:59"));
+  EXPECT_THAT(out, HasSubstr("\"first\":\"2024-05-01T"));
+  EXPECT_THAT(out, HasSubstr("\"first\":\"2024-10-01T"));
+}
+
+// An hour that the clock in Berlin shows twice.
+TEST(TimeText, AnHourThatComesTwiceIsTwoHours) {
+  std::string log;
+  const auto add = [&](int from, int to) {
+    for (int minute = from; minute < to; minute += 10) {
+      char line[64];
+      std::snprintf(line, sizeof line, "{\"k\":\"a\",\"t\":\"2023-10-29 %02d:%02d:00\"}\n",
+                    minute / 60, minute % 60);
+      log += line;
+    }
+  };
+  add(100, 180);
+  add(120, 210);
+  const Finished r =
+      RunToEnd(Pleat("fold -k k -q 15m -t t --time-zone Europe/Berlin --merge 'n=count()' --merge "
+                     "'s=duration()' --no-meta"),
+               log);
+  EXPECT_EQ(r.out, "{\"k\":\"a\",\"n\":17,\"s\":9600}\n") << r.err;
+}
+
+// Each thread reads lines without knowing those before them.
+TEST(TimeText, ThreadsChangeNoYear) {
+  TemporaryDirectory dir;
+  constexpr const char* kMonths[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  std::string log;
+  for (int i = 0; i < 40'000; ++i) {
+    log += "{\"k\":" + std::to_string(i % 7) + ",\"t\":\"" + kMonths[i / 300 % 12] + " " +
+           std::to_string(1 + i / 11 % 28) + " 00:00:" + std::to_string(10 + i % 50) + "\"}\n";
+  }
+  const std::string words =
+      "fold -k k -q 1h -t t --time-format '%b %e %H:%M:%S' --time-year 2000 " +
+      dir.Write("in", log);
+  const Finished one = RunToEnd(Pleat(words + " --threads 1"), "");
+  EXPECT_EQ(one.code, 0) << one.err;
+  EXPECT_THAT(one.out, HasSubstr("\"2011-"));
+  for (const std::string threads : {"2", "3", "5"}) {
+    EXPECT_EQ(RunToEnd(Pleat(words + " --threads " + threads), "").out, one.out);
+    EXPECT_EQ(RunToEnd(Pleat(words + " --reorder 40d --threads " + threads), "").out,
+              RunToEnd(Pleat(words + " --reorder 40d --threads 1"), "").out);
+  }
+}
+
 TEST(TimeText, ANumberInQuotesNeedsAUnitAsAnyNumberDoes) {
   const Finished r = FoldOne(R"("1424768322.5")");
   EXPECT_EQ(r.code, 2);
@@ -139,6 +262,36 @@ TEST(TimeText, ANumberInQuotesNeedsAUnitAsAnyNumberDoes) {
                       "<stdin>:1: event time \"1424768322.5\" is a number: state its unit with "
                       "--time-unit (it looks like s)"))
       << r.err;
+}
+
+// In any unit it would be of 1970.
+TEST(TimeText, ANumberThatIsADateIsAskedForItsFormat) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"("20240413")",
+       R"("20240413" is a number that looks like a date: state --time-format %Y%m%d)"},
+      {"20240413", "20240413 is a number that looks like a date: state --time-format %Y%m%d"},
+      {"20240413120059",
+       "20240413120059 is a number that looks like a date: state --time-format %Y%m%d%H%M%S"}};
+  for (const auto& [time, what] : cases) {
+    const Finished r = FoldOne(time);
+    EXPECT_EQ(r.code, 2);
+    EXPECT_TRUE(HasLine(r.err, "<stdin>:1: event time " + std::string(what) + "\n")) << r.err;
+  }
+  for (const char* time : {"20241301", "20240132", "18240101", "20240413246060", "2024041.0"}) {
+    EXPECT_THAT(FoldOne(time).err, HasSubstr("is a number: state its unit with --time-unit"));
+  }
+}
+
+TEST(TimeText, DaysAloneAreDoubtedWhereAnotherMemberHasTheTimeOfDay) {
+  const std::string input = "#Fields: date time k\n2024-05-01\t06:06:53\t1\n";
+  for (const std::string command :
+       {"fold --key k --quiet 1m", "live --key k --member m=k --ttl 3h",
+        "rollup --key k --window 1h --allowed-lateness 1m", "analyze --key k"}) {
+    const std::string words = command + " --input w3c --time ";
+    EXPECT_THAT(RunToEnd(Pleat(words + "date"), input).err,
+                HasSubstr("\"date\" is a day, so every event is at midnight; --time date,time "));
+    EXPECT_THAT(RunToEnd(Pleat(words + "date,time"), input).err, Not(HasSubstr("midnight")));
+  }
 }
 
 TEST(TimeText, WrongOptionsAreRefusedBeforeAnythingIsRead) {
@@ -150,11 +303,14 @@ TEST(TimeText, WrongOptionsAreRefusedBeforeAnythingIsRead) {
   EXPECT_THAT(err_of({"--time-zone", "Europe/Berlim"}),
               HasSubstr("pleat fold: --time-zone: \"Europe/Berlim\" is not a time zone"));
   EXPECT_THAT(err_of({"--time-zone", "/etc/localtime"}), HasSubstr("is not a time zone"));
-  EXPECT_THAT(err_of({"--time-format", "%H:%M"}), HasSubstr("does not say year, month and day"));
+  EXPECT_THAT(err_of({"--time-format", "%H:%M"}), HasSubstr("does not say month and day"));
   for (const std::string command : {"fold --key k --quiet 1m", "live --key k --member m=k --ttl 3h",
                                     "rollup --key k --window 1h --allowed-lateness 1m"}) {
-    EXPECT_THAT(RunToEnd(Pleat(command + " --time-zone UTC"), "").err,
-                HasSubstr("--time-zone: needs --time, whose zone it is"));
+    // Windows of a rollup are those of the zone, whatever the times are.
+    if (!command.starts_with("rollup")) {
+      EXPECT_THAT(RunToEnd(Pleat(command + " --time-zone UTC"), "").err,
+                  HasSubstr("--time-zone: needs --time, whose zone it is"));
+    }
     EXPECT_THAT(RunToEnd(Pleat(command + " --time-format %F"), "").err,
                 HasSubstr("--time-format: needs --time, whose form it is"));
   }

@@ -29,7 +29,7 @@ template <class Options, class... Groups>
 constexpr bool kKnowsAll =
     MembersOf<Misplaced<Options>>() == MembersOf<Options>() + (MembersOf<Groups>() + ...);
 
-static_assert(MembersOf<pleat::LateOptions>() == 2);
+static_assert(MembersOf<pleat::LateOptions>() == 3);
 static_assert(kKnowsAll<pleat::FolderOptions, pleat::ClosingOptions, pleat::LateOptions,
                         pleat::LimitOptions, pleat::LeaseOptions, pleat::MeasureOptions>);
 static_assert(kKnowsAll<pleat::RollupOptions, pleat::RollupLimits, pleat::LeaseOptions>);

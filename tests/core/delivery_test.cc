@@ -268,5 +268,61 @@ TEST_F(Delivery, AForgedGenerationDoesNotRepeatAnAck) {
   EXPECT_EQ(folder_->Ack(acked), LeaseOutcome::kDone);
 }
 
+class LetterListener final : public EmissionListener {
+ public:
+  void MayHaveEmissions() noexcept override {}
+  void MayHaveDeadLetters() noexcept override { ++told; }
+  int told = 0;
+};
+
+// Whatever has ended the last delivery; several at once may be told of once.
+TEST_F(Delivery, AListenerIsToldOfEachDeadLetter) {
+  Open({.leases = {.max_deliveries = 1}});
+  LetterListener listener;
+  AnyCollection any = folder_->any();
+  any.AddListener(listener, {});
+  for (const char* key : {"a", "b", "c", "d"}) Emit(key, 1);
+  folder_->Ack(LeaseOne());
+  const LeaseToken letter = LeaseOne();
+  LeaseOne();
+  LeaseOne(60s);
+  EXPECT_EQ(listener.told, 0);
+  folder_->Nack(letter);
+  EXPECT_EQ(listener.told, 1);
+  EXPECT_EQ(folder_->deaths(), 1u);
+  EXPECT_TRUE(engine_->AdvanceLeases(SaturatingAdd(kLease0, 30s)));
+  EXPECT_EQ(listener.told, 2);
+  EXPECT_EQ(folder_->EndLeases(), 1u);
+  EXPECT_EQ(listener.told, 3);
+  EXPECT_EQ(folder_->deaths(), 3u);
+  EXPECT_EQ(folder_->RetryDeadLetter(letter), LeaseOutcome::kDone);
+  EXPECT_EQ(folder_->deaths(), 3u);
+  EXPECT_EQ(listener.told, 3);
+  folder_->Nack(LeaseOne());  // the same one dies again
+  EXPECT_EQ(folder_->deaths(), 4u);
+  EXPECT_EQ(listener.told, 4);
+  any.RemoveListener(listener);
+}
+
+TEST_F(Delivery, AListenerHearsOfDeadLettersOfItsPartitionsOnlyAndOfTheEnd) {
+  Open({.leases = {.max_deliveries = 1}});
+  const int home = PartitionOf("a", 4);
+  LetterListener here, elsewhere;
+  AnyCollection any = folder_->any();
+  any.AddListener(here, PartitionRange::One(home));
+  any.AddListener(elsewhere, PartitionRange::One((home + 1) % 4));
+  Emit("a", 1);
+  folder_->Nack(LeaseOne());
+  EXPECT_EQ(here.told, 1);
+  EXPECT_EQ(elsewhere.told, 0);
+  any.Close();
+  EXPECT_EQ(here.told, 2);
+  EXPECT_EQ(elsewhere.told, 1);
+  EXPECT_EQ(any.deaths(), 0u);
+  any.RemoveListener(here);
+  any.RemoveListener(elsewhere);
+  folder_ = *Folder<Number, Values>::Open(*engine_, "again", {.quiet_period = 1h, .max_wait = 1h});
+}
+
 }  // namespace
 }  // namespace pleat::leasing

@@ -1,12 +1,14 @@
 // What a rollup counter does with a store of checkpoints, one test a feature.
 #include <array>
 #include <memory>
+#include <string>
 
 #include <absl/status/status.h>
 #include <gtest/gtest.h>
 #include <pleat/rollup_values.h>
 
 #include "tests/core/features_counters.h"
+#include "tests/support/temporary_directory.h"
 
 namespace pleat {
 namespace {
@@ -101,6 +103,33 @@ TEST_F(CounterFeatures, AStoreThatFailsLeavesTheCounterWhereItWas) {
   EXPECT_EQ(counter().Publish().published, 1u);
   EXPECT_EQ(store->Load("a")->amount.sum, 1);
   EXPECT_EQ(counter().sizes().unpublished, 0u);
+}
+
+TEST_F(CounterFeatures, AStoreInADirectoryBringsAllCountersBack) {
+  const TemporaryDirectory directory;
+  const auto open = [&] {
+    sides_.clear();  // with the store that has the directory
+    AddSide({.windows = {1min},
+             .allowed_lateness = 10s,
+             .store = OpenCheckpointDirectory(directory / "plays").value()},
+            Axis::kArrival, false, 2);
+  };
+  open();
+  Add({{"a", 1, 0s}, {"b", 2, 10s}, {"c", 4, 20s}});
+  Advance(70s);
+  EXPECT_EQ(counter().Publish().published, 3u);
+
+  open();
+  std::string cursor;
+  do {
+    ASSERT_TRUE(counter().LoadCheckpoints(cursor, 2).ok());
+  } while (!cursor.empty());
+  EXPECT_EQ(counter().Eventual("a")->amount.sum, 1);
+  EXPECT_EQ(counter().Eventual("c")->as_of, kNoon + 60s);
+  Add({{"b", 8, 65s}});
+  EXPECT_EQ(Sum("b"), 10);
+  EXPECT_TRUE(counter().Accurate("b").loaded);
+  EXPECT_EQ(counter().sizes().keys, 3u);
 }
 
 }  // namespace

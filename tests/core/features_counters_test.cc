@@ -200,7 +200,7 @@ TEST_F(CounterFeatures, ARetryOfWhatWasCountedIsADuplicateHoweverLate) {
 TEST_F(CounterFeatures, AnIdWithAnotherDeltaIsAConflict) {
   Open({.windows = {1min}, .allowed_lateness = 10s, .clears = true});
   EXPECT_EQ(Add({{"a", 1, 0s, "x"}, {"a", 2, 0s, "x"}, {"a", 1.0, 0s, "x"}}),
-            "added conflict conflict");
+            "added conflict duplicate");
   EXPECT_EQ(Clear("a", 0s, "x"), "conflict");
   EXPECT_EQ(Sum("a"), 1);
 }

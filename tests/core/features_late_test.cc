@@ -121,17 +121,17 @@ TEST_F(Features, IdDuplicate) {
   rules.ends = StartAndEndMarks().ends;
   Open(options, {}, rules);
   Advance(0s);
-  // Each key has its own; no bytes are an id too.
+  // Each key has its own; no bytes are no id.
   EXPECT_EQ(Fold({{"a", 1, 0s, {.id = "x"}},
                   {"a", 1, 5s, {.id = "x"}},
                   {"b", 1, 5s, {.id = "x"}},
                   {"a", 1, 0s, {.id = ""}},
                   {"a", 1, 0s, {.id = ""}},
                   {"a", 1, 0s, {.id = {"x\0", 2}}}}),
-            "opened duplicate opened folded duplicate folded");
+            "opened duplicate opened folded folded folded");
   // It does not keep its group open, and does not come back when that is gone.
   Advance(10s);
-  EXPECT_THAT(Pop(), ElementsAre("a [1 1 1] quiet 0 0 10"));
+  EXPECT_THAT(Pop(), ElementsAre("a [1 1 1 1] quiet 0 0 10"));
   EXPECT_EQ(Fold({{"a", 1, 11s, {.id = "x"}}}), "duplicate");
   EXPECT_EQ(Peek("a"), std::nullopt);
   // Its marks say nothing.
@@ -139,7 +139,7 @@ TEST_F(Features, IdDuplicate) {
       Fold({{"b", 1, 11s, {.ends = true, .id = "x"}}, {"b", 1, 11s, {.starts = true, .id = "x"}}}),
       "duplicate duplicate");
   EXPECT_THAT(Peek("b"), Optional(ElementsAre(1)));
-  EXPECT_EQ(Columns(), "events 9 opened 2 folded 2 duplicate 5 closed 1 popped 1 open 1");
+  EXPECT_EQ(Columns(), "events 9 opened 2 folded 3 duplicate 4 closed 1 popped 1 open 1");
   // Late comes first: nobody remembers for certain any more.
   Advance(61s);
   EXPECT_EQ(Fold({{"b", 1, 1s - 1us, {.id = "x"}}, {"b", 1, 1s, {.id = "x"}}}), "late duplicate");
@@ -214,6 +214,19 @@ TEST_F(Features, IdForgottenWithItsStamp) {
     EXPECT_EQ(engine().NextDeadline(), std::nullopt);
     Pop();
     EXPECT_EQ(sizes(), Sizes{});
+  }
+
+  // A retry that is stamped anew is known for as long as the deduplication window says.
+  FolderOptions longer = options;
+  longer.late.deduplication_window = 1h;
+  for (Axis axis : kBothAxes) {
+    Open(longer, {.axis = axis}, Ids());
+    Advance(0s);
+    EXPECT_EQ(Fold({{"a", 1, 0s, {.id = "x"}}}), "opened");
+    Advance(1h);
+    EXPECT_EQ(Fold({{"a", 1, 1h, {.id = "x"}}}), "duplicate");
+    Advance(1h + 1us);
+    EXPECT_EQ(Fold({{"a", 1, 1h, {.id = "x"}}}), "opened");
   }
 
   // Before time has first moved nothing is.

@@ -114,6 +114,34 @@ TEST_F(Features, BothEdges) {
   }
 }
 
+TEST_F(Features, SeveralLeadingEvents) {
+  for (Axis axis : kBothAxes) {
+    Open({.quiet_period = 10s, .max_wait = kForever, .edge = Edge::kBoth, .leading_events = 2},
+         {.axis = axis});
+    Advance(0s);
+    EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 1s}, {"a", 3, 2s}, {"b", 4, 2s}, {"b", 5, 3s}}),
+              "opened folded folded opened folded");
+    Advance(3s);
+    EXPECT_EQ(Pop().size(), 4u);
+    Advance(20s);
+    EXPECT_THAT(Pop(), ElementsAre("a [1 2 3] quiet 0 2 12 r3"));
+    EXPECT_EQ(Columns(), "events 5 opened 2 folded 3 closed 2 silent 1 partial 4 popped 5");
+  }
+}
+
+// An event that would be handed out at once is refused where one that opens a group is.
+TEST_F(Features, LeadingEventsNeedRoomInTheBacklog) {
+  Open({.quiet_period = 10s,
+        .max_wait = kForever,
+        .edge = Edge::kBoth,
+        .leading_events = 2,
+        .limits = {.max_backlog = 1}});
+  Advance(0s);
+  EXPECT_EQ(Fold({{"a", 1, 0s}, {"a", 2, 0s}}), "opened overloaded");
+  Pop();
+  EXPECT_EQ(Fold({{"a", 2, 0s}, {"a", 3, 0s}}), "folded folded");
+}
+
 TEST_F(Features, PartialEvery) {
   for (Axis axis : kBothAxes) {
     const EngineOptions engine{.axis = axis};

@@ -282,6 +282,22 @@ TEST(Intake, OnArrivalTimeTimeIsTheClocks) {
   EXPECT_EQ(world.visits.Pop(9).size(), 1u);
 }
 
+// Unless it is told to: then a batch is as its events, each behind Advance() to its stamp.
+TEST(Intake, OnArrivalTimeStampsMoveTimeIfTheOptionsSaySo) {
+  World world({.axis = Axis::kArrival});
+  Intake<Visit> intake(*world.engine, {.stamps_move_time = true});
+  intake.Feed(world.visits);
+  const std::vector<KeyedEvent<Visit>> batch = {
+      {"a", kT0, Ann(1)}, {"a", kT0 + 9s, Ann(2)}, {"a", kT0 + 30s, Ann(3)}};
+  ASSERT_TRUE(intake.Push(batch));
+  EXPECT_EQ(world.engine->now(), kT0 + 30s);
+  world.engine->Advance(kT0 + 30s);
+  const auto closed = world.visits.Pop(9);
+  ASSERT_EQ(closed.size(), 1u);
+  EXPECT_EQ(closed[0].count, 2u);
+  EXPECT_EQ(closed[0].closed, kT0 + 19s);
+}
+
 TEST(Intake, OptionsThatCannotBe) {
   const auto open = [](const EngineOptions& engine, const IntakeOptions& options) {
     const auto opened = Engine::Open(engine).value();

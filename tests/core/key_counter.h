@@ -68,14 +68,14 @@ class KeyCountBook final : public PlainOutboxBook,
   Ledger ledger() const noexcept override { return outbox_.AddedTo(ledger_); }
   void CheckWhole() const override { table_.CheckWhole(), outbox_.CheckWhole(); }
   // A snapshot has the keys whose windows are open, and then the emissions, in steps.
-  bool BeginSave(FieldWriter& out) override {
+  bool BeginSave(FieldWriter& out, Copies& copies) override {
     ledger_.Stored(out);
     out.PutNumber(ledger_.open);
     table_.ForEach([&](Entry number) {
       if (!table_.cold(number).armed) return;  // an emission
       SaveEntry(out, number), out(bool{table_.cold(number).indexed});
     });
-    outbox_.BeginSave(out);
+    outbox_.BeginSave(out, copies);
     return true;
   }
   void Load(FieldReader& in, const Instant& at) override {

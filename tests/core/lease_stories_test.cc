@@ -387,6 +387,82 @@ TEST_F(LeaseStories, AtTheLimitOnDeadLettersTheOldestCanBeDropped) {
   EXPECT_EQ(ledger().dropped, 1u);
 }
 
+// Keys that wait behind their dead letters.
+
+constexpr LeaseOptions kStrict{.max_deliveries = 1, .wait_behind_dead = true};
+
+TEST_F(LeaseStories, LaterEmissionsOfAKeyWaitBehindItsDeadLetter) {
+  Open({.leases = kStrict});
+  Emit({"a1", "b2", "a3"});
+  const size_t a1 = LeaseOne();
+  Nack(a1);
+  Emit({"a4", "c5"});
+  EXPECT_THAT(Lease(9), ElementsAre("b2 x1 until 30", "c5 x1 until 30"));
+  EXPECT_THAT(Pop(), IsEmpty());
+  EXPECT_EQ(sizes().behind_dead, 2u);
+  EXPECT_EQ(ledger().ready, 2u);
+  EXPECT_EQ(RetryDeadLetter(a1), "done");
+  EXPECT_EQ(sizes().behind_dead, 0u);
+  EXPECT_THAT(Lease(9), ElementsAre("a1 x1 until 30"));
+  EXPECT_THAT(Pop(), IsEmpty());
+  Ack(last());
+  EXPECT_THAT(Lease(9), ElementsAre("a3 x1 until 30"));
+  Ack(last());
+  EXPECT_THAT(Pop(), ElementsAre("a4"));
+}
+
+TEST_F(LeaseStories, LetterThatDiesAgainGoesOnHoldingItsKey) {
+  Open({.leases = kStrict});
+  Emit({"a1", "a2"});
+  for (const Duration after : {30s, 60s, 90s}) {
+    RetryDeadLetter(last());
+    LeaseOne();
+    AdvanceTo(after);
+    EXPECT_THAT(Pop(), IsEmpty());
+    EXPECT_EQ(DeadLetters().size(), 1u);
+  }
+  EXPECT_EQ(DropDeadLetter(last()), "done");
+  EXPECT_THAT(Pop(), ElementsAre("a2"));
+}
+
+TEST_F(LeaseStories, LetterThatIsDroppedLetsTheNextEmissionGo) {
+  Open({.leases = kStrict});
+  Emit({"a1", "b2", "a3", "b4"});
+  const size_t a1 = LeaseOne();
+  Nack(a1);
+  EXPECT_THAT(Pop(), ElementsAre("b2", "b4"));
+  DropDeadLetter(a1);
+  EXPECT_EQ(ledger().dropped, 1u);
+  Emit({"b5"});
+  EXPECT_THAT(Pop(), ElementsAre("a3", "b5"));
+}
+
+TEST_F(LeaseStories, KeyThatWaitsForItsLetterIsNotInFlight) {
+  Open({.leases = {.max_deliveries = 1, .max_leased = 1, .wait_behind_dead = true}});
+  Emit({"a1", "b2", "a3", "c4"});
+  const size_t a1 = LeaseOne();
+  Nack(a1);
+  EXPECT_THAT(Lease(9), ElementsAre("b2 x1 until 30"));
+  RetryDeadLetter(a1);
+  EXPECT_THAT(Lease(9), ElementsAre("a1 x1 until 30"));  // it came back
+  Ack(2);
+  EXPECT_THAT(Lease(9), IsEmpty());
+}
+
+TEST_F(LeaseStories, LetterThatIsDroppedAtTheLimitLetsItsKeyGo) {
+  Open({.leases = {.max_deliveries = 1,
+                   .max_dead_letters = 1,
+                   .on_dead_limit = OnDeadLimit::kDropOldest,
+                   .wait_behind_dead = true}});
+  Emit({"a1", "b2", "a3", "b4"});
+  Nack(LeaseOne());
+  EXPECT_THAT(Lease(9, 10s), ElementsAre("b2 x1 until 10"));
+  AdvanceTo(10s);
+  EXPECT_THAT(DeadLetters(), ElementsAre("b2 x1 0..10 ran out"));
+  EXPECT_THAT(Pop(), ElementsAre("a3"));
+  EXPECT_EQ(sizes().behind_dead, 1u);
+}
+
 // The limit on leases.
 
 TEST_F(LeaseStories, AtTheLimitOnLeasesOnlyWhatCameBackIsLent) {

@@ -234,18 +234,16 @@ TEST(Snapshot, IsRestoredOnlyIntoAnEngineLikeTheOneThatItCameFrom) {
   Service before;
   before.totals.Fold("ann", {1}, kT0);
   const std::string snapshot = before.Snapshot();
-  std::vector<Misfit> misfits(6);
+  std::vector<Misfit> misfits(5);
   misfits[0] = {.engine = {.partitions = 5}, .says = "partitions is 5, and 4 in the snapshot"};
   misfits[1] = {.engine = {.partitions = 4, .axis = Axis::kEvent},
                 .says = "axis is event, and arrival in the snapshot"};
-  misfits[2].says = "\"totals\": quiet_period is 90s, and 60s in the snapshot";
-  misfits[2].folder.quiet_period = 90s;
-  misfits[3].says = "\"totals\": max_wait is forever, and 3600s in the snapshot";
-  misfits[3].folder.max_wait = kForever;
-  misfits[4].says = "\"totals\": edge is";
-  misfits[4].folder.edge = Edge::kBoth;
-  misfits[5].says = "\"totals\": measure.gap_stats is on, and off in the snapshot";
-  misfits[5].folder.measure.gap_stats = true;
+  misfits[2].says = "\"totals\": edge is kBoth, and kTrailing in the snapshot";
+  misfits[2].folder.edge = Edge::kBoth;
+  misfits[3].says = "\"totals\": partial_every is 5s, and forever in the snapshot";
+  misfits[3].folder.partial_every = 5s;
+  misfits[4].says = "\"totals\": closing.every is 86400s, and forever in the snapshot";
+  misfits[4].folder.closing = {.every = 24h, .phase = 9h};
   for (const Misfit& misfit : misfits) {
     Service after(misfit.engine, misfit.folder);
     const absl::Status restored = after.Restore(snapshot);

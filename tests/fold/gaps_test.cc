@@ -93,7 +93,7 @@ TEST(BucketCounts, OfNothingAddNothing) {
 // Of gaps within groups beyond the first `exact` some are counted for all.
 TEST(Gaps, ManyAreTakenForAllWithoutChangingTheirNumber) {
   PagePool pool;
-  OpenPeak peak;
+  MeasuredWhole peak;
   Gaps gaps(pool, 10, /*exact=*/1000, peak);
   std::mt19937_64 random(3);
   std::exponential_distribution<double> seconds(1);
@@ -115,14 +115,14 @@ TEST(Gaps, ManyAreTakenForAllWithoutChangingTheirNumber) {
 
 TEST(Gaps, ThePeakIsOfAllThatShareIt) {
   PagePool pool;
-  OpenPeak peak;
+  MeasuredWhole peak;
   Gaps one(pool, 10, 1000, peak);
   Gaps other(pool, 10, 1000, peak);
   one.NoteOpened(1, t0, t0);
   other.NoteOpened(2, t0, t0);
   one.NoteClosed(0s);
   other.NoteOpened(3, t0, t0);
-  EXPECT_EQ(peak.peak(), 2u);
+  EXPECT_EQ(peak.open_peak(), 2u);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 constexpr size_t kGroups = 10'000;
 // What a few images take, and what else there is to keep; those of all groups take more than 400.
-constexpr size_t kFew = 40;
+constexpr size_t kFew = 60;
 
 struct Hit {};
 struct Hits {
@@ -93,7 +93,7 @@ class Images : public testing::Test {
   template <class Call>
   size_t WhileSaving(BookOfMany& book, const Call& call) {
     EXPECT_EQ(book.book().ledger().open, kGroups);
-    book.book().BeginSave(out_);
+    book.book().BeginSave(out_, copies_);
     const size_t before = AllocationCount();
     call();
     const size_t after = AllocationCount();
@@ -103,6 +103,7 @@ class Images : public testing::Test {
 
  private:
   FieldWriter out_;
+  UncountedCopies copies_;
 };
 
 // At a limit, the next instants of all grids matter, also of groups that have not changed for long.

@@ -237,6 +237,7 @@ std::vector<SavedOptions> AllOptions() {
   all[10].folder.leases.max_deliveries = 2;
   all[10].folder.leases.max_dead_letters = 20;
   all[10].folder.leases.on_dead_limit = OnDeadLimit::kDropOldest;
+  all[10].folder.leases.wait_behind_dead = true;
   all[11].name = "closing_times";  // partials are filed here
   all[11].folder.partial_every = 3s;
   all[11].folder.closing.every = 20s;
@@ -259,7 +260,8 @@ TEST_P(SavingBook, HasTheBytesOfTheMomentAtWhichItBegan) {
       FieldWriter out;
       const bool gives_up = random() % 4 == 0;
       int steps = 0;
-      for (bool more = book.book().BeginSave(out); more;) {
+      UncountedCopies copies;
+      for (bool more = book.book().BeginSave(out, copies); more;) {
         ASSERT_LT(++steps, 5000) << "the saving has no end";
         const int meanwhile = static_cast<int>(random() % 40);
         book.Calls(meanwhile);
@@ -316,7 +318,8 @@ TEST(SavingOutbox, EmissionsThatComeOutOfOrderMeanwhileAreNotSaved) {
   outbox.Save(whole);
 
   FieldWriter out;
-  outbox.BeginSave(out);
+  UncountedCopies copies;
+  outbox.BeginSave(out, copies);
   ASSERT_TRUE(outbox.SaveNext(out));
   push(5, 1000);    // among those that were saved
   push(301, 1001);  // among those that were not

@@ -443,6 +443,23 @@ TEST_F(KafkaLogAloneTest, TellsRecordsEndsAndCommits) {
                                          "1 bob  two 2 2", "2 cyd  three 3 3"));
 }
 
+// Each fetch fills the queue of librdkafka. Before its version 2.2 its fetcher slept for a second then, and
+// this would take more rounds than there are.
+TEST_F(KafkaLogAloneTest, AFullQueueIsFilledAgainAsSoonAsItIsEmpty) {
+  constexpr int kFetches = 120, kRecordsOfOne = 20;
+  properties_.insert(properties_.end(), {"queued.min.messages=10", "fetch.message.max.bytes=1000"});
+  Begin(1);
+  for (int i = 0; i < kFetches; ++i) {
+    for (int j = 0; j < kRecordsOfOne; ++j) {
+      cluster_.Append(topic_, 0, {.key = "ann", .payload = std::string(100, 'x')}, kT0);
+    }
+    cluster_.Flush();
+  }
+  const auto log = *KafkaLog::Open(Options());
+  Listener listener(*log);
+  Poll(*log, listener, 1 + kFetches * kRecordsOfOne);
+}
+
 // The group forms anew without a member that is silent. librdkafka tells of no loss then: the member joins
 // again as the owner of its partitions, although another member has read them meanwhile.
 TEST_F(KafkaLogAloneTest, AMemberThatWasPutOutTakesItsPartitionsAnew) {

@@ -59,20 +59,19 @@ class GroupingHandler final : public Handler {
       : judge_(std::move(judge)),
         batch_max_(batch_max),
         short_(lane.engine(), "short", {.quiet_period = kShortQuiet, .max_wait = kForever}),
-        long_(lane.engine(), "long", {.quiet_period = kLongQuiet, .max_wait = kLongWait}) {
+        long_(lane.engine(), "long", {.quiet_period = kLongQuiet, .max_wait = kLongWait}),
+        intake_(lane.engine(), {.stamps_move_time = true}) {
     const auto text = [](const auto& emission) { return emission.state.Text(); };
     lane.Publish("short", short_, text);
     lane.Publish("long", long_, text);
+    intake_.Feed(short_);
+    intake_.Feed(long_);
   }
 
   Handled Handle(const LogRecord& record, Lane& lane) override {
-    if (judge_) {
-      if (Handled judged = judge_(lane.partition(), record); !judged.is_done()) return judged;
-    }
-    short_.Fold(record.key, record.offset, record.logged);
-    long_.Fold(record.key, record.offset, record.logged);
-    if (record.payload == "!") lane.Emit(record.key, std::to_string(record.offset));
-    return Handled::Done();
+    const Handled judged = Judged(record, lane);
+    if (judged.is_done()) intake_.Push(record.key, record.offset, record.logged);
+    return judged;
   }
   size_t BatchOf(std::span<const LogRecord> records) const override {
     return std::min(records.size(), batch_max_);
@@ -80,7 +79,12 @@ class GroupingHandler final : public Handler {
   void HandleBatch(std::span<const LogRecord> records, Lane& lane) override {
     EXPECT_GT(records.size(), 1u);
     EXPECT_EQ(lane.now(), records.back().logged);
-    for (const LogRecord& each : records) EXPECT_TRUE(Handle(each, lane).is_done());
+    std::vector<KeyedEvent<uint64_t>> events;
+    for (const LogRecord& each : records) {
+      EXPECT_TRUE(Judged(each, lane).is_done());
+      events.push_back({each.key, each.logged, each.offset});
+    }
+    intake_.Push(events);
   }
   void CloseAll(Lane&) override {
     short_.CloseAll();
@@ -88,10 +92,19 @@ class GroupingHandler final : public Handler {
   }
 
  private:
+  Handled Judged(const LogRecord& record, Lane& lane) {
+    if (judge_) {
+      if (Handled judged = judge_(lane.partition(), record); !judged.is_done()) return judged;
+    }
+    if (record.payload == "!") lane.Emit(record.key, std::to_string(record.offset));
+    return Handled::Done();
+  }
+
   const Judge judge_;
   const size_t batch_max_;
   Groups short_;
   Groups long_;
+  Intake<uint64_t> intake_;
 };
 
 inline std::unique_ptr<Handler> MakeGroupingHandler(Lane& lane) {

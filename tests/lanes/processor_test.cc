@@ -276,11 +276,11 @@ TEST_F(ProcessorTest, AnotherVersionTakesOverWhereTheOneBeforeWasStoppedInOrder)
 // A handler with several streams, in an order of its own, that says which version it is.
 class Versioned final : public Handler {
  public:
-  Versioned(Lane& lane, std::vector<std::string> names, std::string version)
+  Versioned(Lane& lane, std::vector<std::string> names, std::string version, Duration quiet)
       : version_(std::move(version)) {
     for (const std::string& name : names) {
       folders_.emplace_back(lane.engine(), name,
-                            FolderOptions{.quiet_period = kShortQuiet, .max_wait = kForever});
+                            FolderOptions{.quiet_period = quiet, .max_wait = kForever});
       lane.Publish(name, folders_.back(),
                    [this](const auto& closed) { return version_ + " " + closed.state.Text(); });
     }
@@ -295,8 +295,39 @@ class Versioned final : public Handler {
   std::vector<Groups> folders_;
 };
 
-MakeHandler Version(std::vector<std::string> names, const std::string& version) {
-  return [=](Lane& lane) { return std::make_unique<Versioned>(lane, names, version); };
+MakeHandler Version(std::vector<std::string> names, const std::string& version,
+                    Duration quiet = kShortQuiet) {
+  return [=](Lane& lane) { return std::make_unique<Versioned>(lane, names, version, quiet); };
+}
+
+// What was done since the snapshot is done again, and has to come to the same messages.
+TEST_F(ProcessorTest, OtherOptionsTakeOverOnlyWhereTheOwnerBeforeWasStoppedInOrder) {
+  Start({.version = 1, .replay_limit = 1}, Version({"a"}, "v"));
+  Append("ann", 0s);
+  Run(0s);
+  Run(2s);
+  ASSERT_EQ(log_.Committed(0)->needed, 1u);
+  Start({.version = 1}, Version({"a"}, "v"));
+  Run(2s);
+  Append("bob", 3s);
+  Run(3s);
+  Run(5s);
+  ASSERT_EQ(log_.Committed(0)->offset, 2u);
+  ASSERT_EQ(log_.Committed(0)->needed, 1u);
+  Start({.version = 1}, Version({"a"}, "v", 1h));
+  Run(6s);
+  EXPECT_EQ(Status().phase, LanePhase::kParked);
+  EXPECT_THAT(std::string(Status().why.message()), HasSubstr("\"a\": quiet_period is 3600s, and "));
+  Start({.version = 1}, Version({"a"}, "v"));
+  Run(60s);
+  processor_->Stop();
+  AckAll(120s);
+  Run(120s);
+  Run(121s);
+  ASSERT_TRUE(processor_->stopped());
+  Start({.version = 1}, Version({"a"}, "v", 1h));
+  Run(122s);
+  EXPECT_EQ(Status().phase, LanePhase::kLive) << Status().why;
 }
 
 TEST_F(ProcessorTest, ANewVersionMayHaveMoreStreamsInAnotherOrder) {

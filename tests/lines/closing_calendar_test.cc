@@ -80,7 +80,9 @@ std::set<EngineTime> SeenOnTheClock(const absl::TimeZone& zone, const ClosingOpt
     return Duration(std::chrono::seconds(shown - absl::CivilSecond(1970, 1, 1)));
   };
   const auto is_on_grid = [&](Duration reading) {
-    return (reading - closing.phase) % closing.every == Duration{0};
+    // 5 January 1970 was a Monday.
+    const bool weeks = closing.every % (7 * 24h) == Duration{0};
+    return (reading - closing.phase - (weeks ? 4 * 24h : 0h)) % closing.every == Duration{0};
   };
   std::set<EngineTime> times;
   Duration latest = reading_at(from - 49h);  // the largest reading so far

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <pleat/json.h>
 
+#include "engine/lines/scan/written_path.h"
 #include "engine/lines/spec/condition_text.h"
 #include "tests/model/plain_condition.h"
 
@@ -87,6 +88,7 @@ TEST(ConditionText, ValueIsAScalarIfItCanBeElseText) {
                                                         {"a=b", R"("a=b")"},
                                                         {"salt and pepper", R"("salt and pepper")"},
                                                         {"not yet", R"("not yet")"},
+                                                        {"NaN", R"("NaN")"},
                                                         {"1e999", "1e999"}};
   for (const auto& [text, value] : values) {
     EXPECT_EQ(Parsed(std::string("p=") + text).value, value) << text;
@@ -111,6 +113,20 @@ TEST(ConditionText, DocumentNestsAllAnyAndNot) {
   EXPECT_EQ(Parsed(R"({"all":["total>=100",{"not":"s=open"}]})"), both);
   EXPECT_EQ(Parsed(" { \"all\" : [ \"total >= 100\" , {\"n\\u006ft\":\"s=open\"} ] }\n"), both);
   EXPECT_EQ(Parsed(R"({"any":["a=1"]})").kind, Condition::Kind::kAny);
+}
+
+// Words and marks in its quotes and brackets are letters; written and read again it is the same path.
+TEST(ConditionText, PathWithMarksKeepsItsMeaning) {
+  for (const std::string_view text : {R"(tags[key="rock and roll"].value=1)", R"("R and B"|k=x)",
+                                      R"("a&&b"|c=1)", R"(a|b="x")", R"(a."b>c"|d<2)"}) {
+    const absl::StatusOr<Condition> condition = ParseCondition(text);
+    ASSERT_TRUE(condition.ok()) << text << condition.status();
+    const std::string written = FormatCondition(*condition);
+    const absl::StatusOr<Condition> again = ParseCondition(written);
+    ASSERT_TRUE(again.ok()) << written << again.status();
+    EXPECT_EQ(FormatWritten(*ParseWrittenPath(again->path)),
+              FormatWritten(*ParseWrittenPath(condition->path)));
+  }
 }
 
 TEST(ConditionText, ErrorsTeach) {
@@ -176,6 +192,26 @@ TEST(ConditionText, WhatIsMeantGoesInQuotes) {
     const Condition condition =
         Comparison(Condition::Kind::kEqual, text, "\"" + std::string(text) + "\"");
     EXPECT_EQ(Parsed(FormatCondition(condition)), condition) << text;
+  }
+}
+
+TEST(Condition, ATextThatIsANumberCountsAsOneBesideANumber) {
+  EXPECT_TRUE(Compare(R"("500")", "=", "500"));
+  EXPECT_TRUE(Compare(R"("5e2")", "=", "500.0"));
+  EXPECT_TRUE(Compare(R"("500")", ">=", "500"));
+  EXPECT_FALSE(Compare(R"("500")", "!=", "500"));
+  EXPECT_TRUE(Compare(R"("9")", "<", "10"));
+  EXPECT_TRUE(Compare(R"("18446744073709551616")", ">", "18446744073709551615"));
+  EXPECT_TRUE(Compare(R"("-0")", "=", "0"));
+  // Beside a text both are texts.
+  EXPECT_FALSE(Compare(R"("9")", "<", R"("10")"));
+  EXPECT_FALSE(Compare("500", "=", R"("500")"));
+  EXPECT_FALSE(Compare("500", ">=", R"("500")"));
+  for (const char* text :
+       {R"("")", R"(" 5")", R"("5 ")", R"("05")", R"("+5")", R"("5ms")", R"("\"5")"}) {
+    EXPECT_FALSE(Compare(text, "=", "5")) << text;
+    EXPECT_TRUE(Compare(text, "!=", "5")) << text;
+    EXPECT_FALSE(Compare(text, ">", "0")) << text;
   }
 }
 
@@ -256,7 +292,7 @@ TEST(Condition, ComparesStringsByteByByte) {
 }
 
 TEST(Condition, OnlyLikeTypesHaveAnOrder) {
-  for (const char* left : {R"("1")", "true", "null", "[1]", "{}"}) {
+  for (const char* left : {R"("1 ")", "true", "null", "[1]", "{}"}) {
     for (const char* op : {"<", "<=", ">", ">="}) EXPECT_FALSE(Compare(left, op, "1")) << left;
     EXPECT_FALSE(Compare(left, "=", "1")) << left;
     EXPECT_TRUE(Compare(left, "!=", "1")) << left;

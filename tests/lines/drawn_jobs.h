@@ -269,7 +269,7 @@ class JobDraw {
   // A line that is no event under any options, or is blank.
   std::string NoEvent() {
     return Pick({"", " \t", "no line", "{}", "[1]", R"({"k":"a","t":null,"id":1})",
-                 R"({"k":"a","t":"1970-13-01T00:00:00Z","id":1})", R"({"k":"a","k":"a","t":600})",
+                 R"({"k":"a","t":"1970-13-01T00:00:00Z","id":1})", R"({"k":"a","t":600}})",
                  R"({"t":600,"id":)"});
   }
 

@@ -25,6 +25,66 @@ TEST_F(ElementSetTest, KeepsEachOnceInOrderOfFirstAppearance) {
   EXPECT_EQ(Joined(), R"(3,1,2,"1")");
 }
 
+// Few and many, with and without an index; each is kept as it came first.
+TEST_F(ElementSetTest, EqualNumbersAreOneElement) {
+  set_.Add("1");
+  set_.AddOdd("1.0");
+  set_.AddOdd("2.0");
+  set_.Add("2");
+  set_.AddOdd("20e-1");
+  set_.Add("\"2.0\"");
+  set_.AddOdd("[1.0]");
+  set_.Add("[1]");
+  EXPECT_EQ(Joined(), R"(1,2.0,"2.0",[1.0])");
+  std::string expected = Joined();
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 3; i < 2000; ++i) {
+      const std::string plain = std::to_string(i);
+      const bool odd = (i + round) % 2 == 0;
+      odd ? set_.AddOdd(plain + ".0") : set_.Add(plain);
+      if (round == 0) expected += "," + plain + (odd ? ".0" : "");
+    }
+  }
+  EXPECT_EQ(Joined(), expected);
+}
+
+TEST_F(ElementSetTest, ABoundHoldsForOddNumbersToo) {
+  set_.AddOdd("1.0", 2);
+  set_.Add("1", 2);
+  set_.AddOdd("2.0", 2);
+  EXPECT_FALSE(set_.cut());
+  set_.AddOdd("1e0", 2);
+  EXPECT_FALSE(set_.cut());
+  set_.AddOdd("3.0", 2);
+  EXPECT_TRUE(set_.cut());
+  EXPECT_EQ(Joined(), "1.0,2.0");
+}
+
+// A set that would fit in place is on the heap if it has an odd number, and is loaded so; so is a copy.
+TEST_F(ElementSetTest, StoredAndCopiedItKnowsItsOddNumbers) {
+  for (int count : {1, 2, 11, 12, 13, 200}) {
+    set_.Clear();
+    for (int i = 0; i < count; ++i) set_.AddOdd(std::to_string(i) + ".0");
+    set_.AddOdd("0e0");
+    ElementSet copy = set_;
+    copy.Detach();
+    FieldWriter out;
+    copy.Save(out);
+    ElementSet again{};
+    FieldReader in(out.bytes());
+    again.Load(in, /*may_be_odd=*/true);
+    EXPECT_TRUE(in.done());
+    EXPECT_EQ(again.heap_bytes() > 0, true);
+    for (int i = 0; i < count; ++i) again.Add(std::to_string(i));
+    LineWriter lines;
+    again.AppendTo(lines);
+    EXPECT_EQ(lines.text(), Joined());
+    EXPECT_EQ(again.count(), static_cast<uint64_t>(count));
+    copy.Clear();
+    again.Clear();
+  }
+}
+
 TEST_F(ElementSetTest, KeepsToThatWhenLarge) {
   std::string expected;
   for (int round = 0; round < 2; ++round) {

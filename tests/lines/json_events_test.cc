@@ -56,11 +56,12 @@ Taken TakeAll(JsonEvents& events, std::string text, bool stops = false) {
   return taken;
 }
 
+// Of numbers in the form by which equal ones are one.
 TEST(JsonEvents, KeysAndIdsAreTheTextsOfScalars) {
   const auto events = *JsonEvents::Open(EventsSpec("k"), "i");
   EXPECT_THAT(
       TakeAll(*events, "{\"k\":\"a\\\"b\\\\\",\"i\":1.50}\n {\"k\":null,\"i\":\"\"} \r\n").all,
-      ElementsAre("0 a\"b\\|1.50|{\"k\":\"a\\\"b\\\\\",\"i\":1.50}",
+      ElementsAre("0 a\"b\\|1.5|{\"k\":\"a\\\"b\\\\\",\"i\":1.50}",
                   "1 null||{\"k\":null,\"i\":\"\"}"));
 }
 

@@ -333,6 +333,34 @@ TEST(JsonIntake, OnArrivalTimeLinesAreStampedByTheCaller) {
   EXPECT_THAT(out, HasSubstr("\"first\":\"1970-01-01T00:00:05.000000Z\""));
 }
 
+TEST(JsonIntake, LinesOfALogComeEachAtItsTime) {
+  const auto fold = SpecFrom<FoldSpec>("--key user --quiet 10s --flush-when end=true");
+  const auto engine = *Engine::Open(EngineOptionsFor(fold.event));
+  const auto intake = *JsonIntake::Open(*engine, fold.event);
+  const auto folder = *JsonFolder::Open(*intake, "visits", fold);
+  const std::string long_line(20'000, 'x');  // the lines behind it are a piece of their own
+  const PaddedLine text("{\"user\":\"ann\"}\n\n" + long_line +
+                        "\n{\"user\":\"ann\"}\n{\"user\":\"bob\"}\n"
+                        "{\"user\":\"bob\",\"end\":true}");
+  const std::vector<EngineTime> arrivals = {FromUnix(5s),  FromUnix(6s),  FromUnix(7s),
+                                            FromUnix(14s), FromUnix(24s), FromUnix(31s)};
+  std::vector<int64_t> unusual;
+  EXPECT_TRUE(intake->Push(text.view(), arrivals, [&](const UnusualLine& line, std::string_view) {
+    unusual.push_back(line.index);
+    return true;
+  }));
+  EXPECT_EQ(engine->now(), FromUnix(31s));
+  engine->Advance(FromUnix(31s));
+  EXPECT_THAT(unusual, ElementsAre(2, 5));  // invalid, and a flush
+  std::string out;
+  EXPECT_EQ(folder->Pop(10, out), 2u);
+  EXPECT_THAT(out, HasSubstr("\"user\":\"ann\",\"_fold\":{\"count\":2,\"first\":"
+                             "\"1970-01-01T00:00:05.000000Z\",\"last\":"
+                             "\"1970-01-01T00:00:14.000000Z\",\"closed\":"
+                             "\"1970-01-01T00:00:24.000000Z\""));
+  EXPECT_THAT(out, HasSubstr("\"closed\":\"1970-01-01T00:00:31.000000Z\",\"reason\":\"flush\""));
+}
+
 // --- Restarts
 
 TEST(JsonIntake, ASnapshotHasTheLinesThatWait) {

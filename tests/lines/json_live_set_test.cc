@@ -2,6 +2,7 @@
 // before a line passes them, and what it says of unusual lines.
 #include <pleat/json_live_set.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -49,6 +50,23 @@ struct Harness {
   std::unique_ptr<Engine> engine;
   std::unique_ptr<JsonLiveSet> live_set;
 };
+
+// A series, its members and a payload; each is printed as it came first.
+TEST(LiveSetNumbers, EqualNumbersAreOneMember) {
+  Harness h("--payload p");
+  EXPECT_EQ(h.Add(R"({"s":1.0,"m":2,"t":1,"p":1.0})").live_set, LiveSetOutcome::kAdded);
+  EXPECT_EQ(h.Add(R"({"s":1,"m":2.0,"t":1,"p":1})").live_set, LiveSetOutcome::kDuplicate);
+  EXPECT_EQ(h.Add(R"({"s":1,"m":20e-1,"t":2,"p":10e-1})").live_set, LiveSetOutcome::kRefreshed);
+  EXPECT_EQ(h.Add(R"({"s":10e-1,"m":3.50,"t":3})").live_set, LiveSetOutcome::kAdded);
+  EXPECT_EQ(h.Add(R"({"s":1,"m":3.5,"t":4})").live_set, LiveSetOutcome::kRefreshed);
+  EXPECT_EQ(h.Add(R"({"s":1,"m":"2","t":4})").live_set, LiveSetOutcome::kAdded);
+  std::string live;
+  h.live_set->WriteLive([&](std::string_view lines) { live += lines; });
+  EXPECT_EQ(std::count(live.begin(), live.end(), '\n'), 3);
+  EXPECT_THAT(live, HasSubstr(R"({"s":1.0,"m":2,)"));
+  EXPECT_THAT(live, HasSubstr(R"({"s":1.0,"m":3.50,)"));
+  EXPECT_THAT(live, HasSubstr(R"({"s":1.0,"m":"2",)"));
+}
 
 TEST(LiveSetSpec, OptionsMakeTheSameSpecAgain) {
   const LiveSetSpec spec = LiveSetSpecOf(
@@ -144,11 +162,11 @@ TEST(JsonLiveSet, SaysWhatBecameOfALine) {
   EXPECT_EQ(h.Add(R"({"s":1,"m":1,"t":101})").live_set, LiveSetOutcome::kRefreshed);
   EXPECT_EQ(h.Add(R"({"s":1,"m":2,"t":80})").live_set, LiveSetOutcome::kLate);
   EXPECT_EQ(h.Add(R"({"s":1,"m":1,"t":101,"g":1})").kind, LineResult::Kind::kControl);
-  EXPECT_EQ(h.Add(R"({"s":1,"m":1,"t":101})").live_set, LiveSetOutcome::kTombstoned);
+  EXPECT_EQ(h.Add(R"({"s":1,"m":1,"t":100})").live_set, LiveSetOutcome::kTombstoned);
   EXPECT_EQ(h.Add("  ").kind, LineResult::Kind::kBlank);
   EXPECT_EQ(h.Add("{}").reason, "key \"s\" is missing");
   EXPECT_THAT(h.live_set->absent_paths(), ElementsAre(OptionPath{"ttl-path", "l"}));
-  EXPECT_EQ(h.live_set->stamps().out_of_order, 1u);
+  EXPECT_EQ(h.live_set->stamps().out_of_order, 2u);
 }
 
 TEST(JsonLiveSet, WhoTakesNoChangesForLongIsTold) {

@@ -359,8 +359,6 @@ TEST(JsonRestart, IsRefusedToALiveSetOfAnotherSpecWhichTheMessageNames) {
             "\"lines\": key is k; l, and k in the snapshot");
   EXPECT_EQ(Refusal<LiveSets>(usual, "--key k --member n --ttl 1s"),
             "\"lines\": member is n, and m in the snapshot");
-  EXPECT_EQ(Refusal<LiveSets>(usual, "--key k --member m --ttl 2s"),
-            "\"lines\": ttl is 2s, and 1s in the snapshot");
   EXPECT_EQ(Refusal<LiveSets>(usual, usual + " --remove-when g=1"),
             "\"lines\": remove-when is g=1, and absent in the snapshot");
   EXPECT_EQ(Refusal<LiveSets>(usual + " --payload p", usual),

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <pleat/json.h>
 
+#include "engine/lines/feed/held_windows.h"
 #include "tests/lines/lines.h"
 #include "tests/support/words.h"
 
@@ -136,7 +137,7 @@ TEST(JsonRollup, ReadLinesStopWhereTheCallerSaysSo) {
   JsonLines lines(h.rollup->plan());
   const PaddedLine text(
       "{\"k\":1,\"t\":1,\"i\":1}\nbad\n{\"k\":1,\"t\":1,\"i\":1,\"v\":2}\n"
-      "{\"k\":1,\"t\":1,\"i\":2,\"v\":\"2\"}\n");
+      "{\"k\":1,\"t\":1,\"i\":2,\"v\":\"two\"}\n");
   lines.Read(text.view());
   std::vector<std::string> reasons;
   const auto on_unusual = [&](const UnusualLine& line) {
@@ -149,6 +150,61 @@ TEST(JsonRollup, ReadLinesStopWhereTheCallerSaysSo) {
   EXPECT_EQ(h.rollup->counts(),
             (LineCounts{.lines = 4, .events = 3, .invalid = 1, .mismatched = 1}));
   EXPECT_EQ(h.rollup->ledger().added, 2u);
+}
+
+// The windows end at 10 s, 20 s and so on; the sum of each longer one is behind those that it has.
+TEST(JsonRollup, NumbersInQuotesAddAndAWindowWithoutANumberHasNoSum) {
+  RollupHarness h("--window 20s");
+  h.Add(R"({"k":1,"t":1,"i":1,"v":"1200"})");
+  h.Add(R"({"k":1,"t":6,"i":2,"v":"300"})");
+  h.Add(R"({"k":1,"t":11,"i":3,"v":"n/a"})");
+  h.Add(R"({"k":1,"t":21,"i":4})");
+  h.Add(R"({"k":1,"t":22,"i":5,"v":null})");
+  h.Add(R"({"k":1,"t":31,"i":6,"v":[1]})");
+  h.Add(R"({"k":1,"t":41,"i":7,"v":"-0.5"})");
+  h.Add(R"({"k":1,"t":42,"i":8,"v":true})");
+  EXPECT_THAT(h.Scan(), HasSubstr(R"("count":2,"sum":-0.5,"reason":"open")"));
+  h.rollup->CloseAll();
+  std::string sums;
+  for (std::string line = h.Pop(1); !line.empty(); line = h.Pop(1)) {
+    const size_t at = line.find("\"count\"");
+    sums += line.substr(at, line.find(",\"reason") - at) + "\n";
+  }
+  EXPECT_EQ(sums,
+            "\"count\":2,\"sum\":1500\n"
+            "\"count\":1,\"sum\":null\n"
+            "\"count\":3,\"sum\":1500\n"
+            "\"count\":2,\"sum\":null\n"
+            "\"count\":1,\"sum\":null\n"
+            "\"count\":3,\"sum\":null\n"
+            "\"count\":2,\"sum\":-0.5\n"
+            "\"count\":2,\"sum\":-0.5\n");
+  EXPECT_EQ(h.rollup->counts().mismatched, 3u);
+}
+
+// Windows that were set aside to make room keep that they have no sum.
+TEST(JsonRollup, AWindowWithoutANumberIsStoredAndSetAside) {
+  HeldWindows held;
+  CountedWindow window{kBeginningOfTime, kBeginningOfTime + 10s, {.count = 2, .none = true}};
+  ClosedGroup emission;
+  emission.key = "1";
+  emission.first = emission.last = emission.closed = kBeginningOfTime;
+  emission.state = &window;
+  held.Add(emission);
+  window.amount = {.count = 1, .sum = INT64_MAX, .real = 1e19, .saturated = true};
+  held.Add(emission);
+  FieldWriter out;
+  held.Save(out);
+  HeldWindows again;
+  FieldReader in(out.bytes());
+  again.Load(in);
+  ASSERT_TRUE(in.done());
+  std::vector<Amount> amounts;
+  again.Take(SIZE_MAX, [&](std::span<const ClosedGroup> groups) {
+    for (const ClosedGroup& group : groups)
+      amounts.push_back(static_cast<const CountedWindow*>(group.state)->amount);
+  });
+  EXPECT_THAT(amounts, ElementsAre(Amount{.count = 2, .none = true}, window.amount));
 }
 
 TEST(JsonRollup, PopsAFewLinesAtATimeInOrder) {

@@ -310,8 +310,8 @@ TEST(JsonSnapshot, IsRefusedByAFolderOfAnotherSpecWhichTheMessageNames) {
             "\"lines\": where is absent, and v=1 in the snapshot");
   EXPECT_EQ(Refusal("--end-when v=1", "--key k --end-when w=1"),
             "\"lines\": end-when is w=1, and v=1 in the snapshot");
-  EXPECT_EQ(Refusal("", "--key k --quiet 2m"),
-            "\"lines\": quiet_period is 120s, and 60s in the snapshot");
+  EXPECT_EQ(Refusal("", "--key k --partial-every 2m"),
+            "\"lines\": partial_every is 120s, and forever in the snapshot");
 }
 
 TEST(JsonSnapshot, IsTakenByAFolderThatOnlyPrintsAnotherWayOrHasOtherLimits) {

@@ -81,8 +81,8 @@ TEST(FoldSpec, MergeIsANameAReducerAndAPath) {
 }
 
 TEST(FoldSpec, RefusesBrokenMerges) {
-  EXPECT_EQ(ErrorOf("merge", "x=median(a)"),
-            "--merge: \"median\" is not a reducer (one of keys, set, sum, min, max, mean, count, "
+  EXPECT_EQ(ErrorOf("merge", "x=middle(a)"),
+            "--merge: \"middle\" is not a reducer (one of keys, set, sum, min, max, mean, count, "
             "first, last, distinct, array, concat, duration, p50, p90, p95, p99, p999, top)");
   EXPECT_THAT(ErrorOf("merge", "x=sum(a,5)"), HasSubstr("sum takes no argument"));
   EXPECT_THAT(ErrorOf("merge", "x=sum()"), HasSubstr("sum needs a path"));
@@ -107,13 +107,13 @@ TEST(FoldSpec, WhiteSpaceAroundNamesAndPathsIsNoPartOfThem) {
 }
 
 TEST(FoldSpec, RefusesMergesThatAreMoreLikelyASlip) {
-  for (const char* wrong : {"a=count(*)", "a=sum( * )"}) {
-    EXPECT_THAT(ErrorOf("merge", wrong), HasSubstr("count() counts events")) << wrong;
-  }
-  for (const char* wrong : {"s=sum(v);d=max(v)", "s=sum(v) d=max(v)", "a=first(a=b)",
-                            "a=array(v),b=count()", "a,b=count()"}) {
+  EXPECT_THAT(ErrorOf("merge", "a=count(*)"), HasSubstr("count() counts events"));
+  EXPECT_THAT(ErrorOf("merge", "a=sum( * )"), HasSubstr("count() counts events"));
+  for (const char* wrong :
+       {"s=sum(v);d=max(v)", "s=sum(v) d=max(v)", "a=array(v),b=count()", "a,b=count()"}) {
     EXPECT_THAT(ErrorOf("merge", wrong), HasSubstr("each --merge gives one value")) << wrong;
   }
+  EXPECT_THAT(ErrorOf("merge", "a=first(a=b)"), HasSubstr("first takes no condition"));
   FoldSpec spec;
   for (const char* meant : {R"x(a=count("*"))x", R"x(b=first("a=b"))x", R"x("c,d"=count())x"}) {
     EXPECT_TRUE(SetOption(spec, "merge", meant).ok()) << meant;
@@ -152,6 +152,7 @@ TEST(FoldSpec, SaysWhatIsWrongWithABoundOrASeparator) {
   EXPECT_EQ(ErrorOf("merge", "x=sum(tonumber(a))"),
             "--merge: \"tonumber(a)\" has one of , = ( ) in it: sum takes one path, and no call; "
             "if the mark is meant, put the name or the path in quotes");
+  EXPECT_THAT(ErrorOf("merge", "x=count(s >= 5)"), HasSubstr("top(s) counts each value"));
   EXPECT_EQ(ErrorOf("merge", "x=concat(a,)"),
             "--merge: concat: SEP is missing (a comma, or nothing, goes in quotes: \",\" or \"\")");
   EXPECT_THAT(ErrorOf("merge", "x=concat(a,,5)"), HasSubstr("SEP is missing"));

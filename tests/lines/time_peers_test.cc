@@ -68,7 +68,8 @@ std::string AskPleat(const Question& q) {
   const TimeRules rules = TimeRulesFor(q.kind == "zone" ? q.how : "", by_format ? q.how : "");
   TimeReader reader(rules);
   EngineTime at;
-  const bool good = reader.ReadUsual(q.text, at) || reader.ReadOther(q.text, at) == TimeRead::kTime;
+  const bool good =
+      reader.ReadUsual(q.text, at) || reader.ReadEarliest(q.text, at) == TimeRead::kTime;
   return good ? std::to_string(at.time_since_epoch().count()) : "invalid";
 }
 
@@ -217,6 +218,69 @@ TEST_F(TimePeers, LettersMeanWhatTheyMeanInPython) {
     questions.push_back({"format", for_python, text});
   }
   EXPECT_GT(ExpectAgreement(questions), 15'000);
+}
+
+// Times around every change of twelve clocks between 1970 and 2037, a line each: the zone, the time, the
+// newest stamp before it, and the instant of its two that is nearest to that; and the same with the letters
+// of the zone, which say the instant by themselves.
+constexpr const char* kChangesByPython = R"(
+from datetime import datetime, timedelta, timezone
+from zoneinfo import ZoneInfo
+UTC, epoch, quarter = timezone.utc, datetime(1970, 1, 1, tzinfo=timezone.utc), timedelta(minutes=15)
+def micros(at): return (at - epoch) // timedelta(microseconds=1)
+for name in ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Europe/London', 'America/Sao_Paulo',
+             'Africa/Casablanca', 'Asia/Tehran', 'Europe/Moscow', 'America/Caracas', 'Pacific/Apia',
+             'Africa/Monrovia', 'America/St_Johns']:
+    zone = ZoneInfo(name)
+    def offset(at): return at.astimezone(zone).utcoffset()
+    day = epoch
+    while day < datetime(2038, 1, 1, tzinfo=UTC):
+        low, high = day, day + timedelta(days=7)
+        day = high
+        if offset(low) == offset(high): continue
+        while high - low > timedelta(seconds=1):
+            middle = low + (high - low) // 2
+            middle = middle.replace(microsecond=0)
+            if middle in (low, high): break
+            if offset(middle) == offset(low): low = middle
+            else: high = middle
+        for i in range(-10, 11):
+            shown = (low.astimezone(zone).replace(tzinfo=None) + i * quarter)
+            first, second = (shown.replace(tzinfo=zone, fold=f).astimezone(UTC) for f in (0, 1))
+            is_shown = first.astimezone(zone).replace(tzinfo=None) == shown
+            meanings = sorted({first, second}) if is_shown else [first]
+            for newest in (first - quarter, second + quarter, second - timedelta(days=200)):
+                nearest = min(meanings, key=lambda at: (abs(at - newest), at))
+                print(name, shown, micros(newest), micros(nearest), sep='|')
+            if not is_shown: continue
+            names = [shown.replace(tzinfo=zone, fold=f).tzname() for f in (0, 1)]
+            if len(meanings) == 2 and names[0] == names[1]: continue
+            for f, at in enumerate((first, second)):
+                if names[f].isalpha(): print(name, str(shown) + ' ' + names[f], 0, micros(at), sep='|')
+)";
+
+TEST_F(TimePeers, OpenTimesAndLettersAreThoseOfPythonAroundEveryChange) {
+  const Finished python = RunToEnd({"/usr/bin/python3", "-c", kChangesByPython});
+  ASSERT_EQ(python.code, 0) << python.err;
+  std::istringstream lines(python.out);
+  int times = 0;
+  int open = 0;
+  std::string name, text, newest, expected;
+  while (std::getline(lines, name, '|') && std::getline(lines, text, '|') &&
+         std::getline(lines, newest, '|') && std::getline(lines, expected)) {
+    const TimeRules rules = TimeRulesFor(name, "");
+    TimeReader reader(rules);
+    EngineTime at;
+    const TimeRead read = reader.ReadOther(text, at);
+    ASSERT_TRUE(read == TimeRead::kTime || read == TimeRead::kOpen) << name << ' ' << text;
+    if (read == TimeRead::kOpen) at = *reader.Nearest(EngineTime(Duration(std::stoll(newest))));
+    ASSERT_EQ(std::to_string(at.time_since_epoch().count()), expected)
+        << name << ' ' << text << " behind " << newest;
+    ++times;
+    open += read == TimeRead::kOpen ? 1 : 0;
+  }
+  EXPECT_GT(times, 50'000);
+  EXPECT_GT(open, 3'000);
 }
 
 // Python asks for at least one, where absl does for none.

@@ -20,8 +20,11 @@ using ::testing::HasSubstr;
 // The time in UTC that a reader by these options finds in a text, or a word for the reason why none.
 std::string Read(TimeReader& reader, const std::string& text) {
   EngineTime at;
-  const TimeRead read = reader.ReadUsual(text, at) ? TimeRead::kTime : reader.ReadOther(text, at);
+  const TimeRead read =
+      reader.ReadUsual(text, at) ? TimeRead::kTime : reader.ReadEarliest(text, at);
   switch (read) {
+    case TimeRead::kOpen: return "open";
+    case TimeRead::kOtherZone: return "other zone";
     case TimeRead::kTime: return FormatTimestamp(at);
     case TimeRead::kNumber: return "number";
     case TimeRead::kNoSuchTime: return "no such time";
@@ -109,19 +112,19 @@ TEST(TimeReader, RefusesEverythingElse) {
                            "-",
                            "Z",
                            "soon",
-                           "2015-02-24",
                            "2015-02-24 09:58",
-                           "2015-02-24 09:58:42 ",
-                           " 2015-02-24 09:58:42",
+                           "2015-02-24 +0100",
+                           "2015-02-24Z",
+                           "2015-02-24T",
                            "2015-02-24 09:58:42 +1",
                            "2015-02-24 09:58:42 +010",
                            "2015-02-24 09:58:42 +01000",
                            "2015-02-24 09:58:42 +24:00",
                            "2015-02-24 09:58:42 +01:",
-                           "2015-02-24 09:58:42 CET",
                            "2015-02-24 09:58:42.",
                            "2015-02-24 09:58:42;5",
-                           "2015-02-24 09:58:42 UTCx",
+                           "2015-02-24 09:58:42 UTC1",
+                           "2015-02-24 09:58:42 Europe/Berlin",
                            "2015/02/24 09:58:42",
                            "24/02/2015:09:58:42",
                            "24/Feb/15:09:58:42",
@@ -137,12 +140,10 @@ TEST(TimeReader, RefusesEverythingElse) {
                            "024 Feb 2015 09:58:42",
                            "24 February 2015 09:58:42",
                            "24 Feb 2015 09:58.5",
-                           "24 Feb 2015 09:58:42 EST",
+                           "24 Feb 2015 EST",
                            "24 Feb 2015 09:58:42 (CET)",
-                           "24 Feb 2015 09:58:42 +0100 ",
                            "24 Feb 2015 09:58:42 +0100 (CET",
                            "24 Feb 2015 09:58:42 +0100 (C(E)T)",
-                           "24 Feb 2015 09:58:42 +0100 (CET) ",
                            "Feb 24 09:58:42 2015",
                            "0x10",
                            "1e",
@@ -155,6 +156,112 @@ TEST(TimeReader, RefusesEverythingElse) {
   EXPECT_EQ(ReadTwice(std::string(1'000'000, '[')), "unknown");
   EXPECT_EQ(ReadTwice("2015-02-24 09:58:42." + std::string(1'000'000, '9')),
             "2015-02-24T09:58:42.999999Z");
+}
+
+TEST(TimeReader, ADateAloneIsMidnightAndBlanksAroundAreNothing) {
+  const std::string midnight = "2015-02-24T00:00:00.000000Z";
+  for (const char* text : {"2015-02-24", "24/Feb/2015", "[24/Feb/2015]", "24 Feb 2015",
+                           "Tue, 24 Feb 2015", " 2015-02-24", "2015-02-24\t"}) {
+    EXPECT_EQ(ReadTwice(text), midnight) << text;
+  }
+  for (const char* text :
+       {" 2015-02-24 08:58:42", "2015-02-24T08:58:42Z ", "\t2015-02-24 08:58:42 \r\n",
+        "  [24/Feb/2015:08:58:42]  ", " 24 Feb 2015 09:58:42 +0100 (CET) "}) {
+    EXPECT_EQ(ReadTwice(text), kTime) << text;
+  }
+  EXPECT_EQ(Read(" 24.02.2015\n", "", "%d.%m.%Y"), midnight);
+  EXPECT_EQ(Read("2015-02-24", "Europe/Berlin"), "2015-02-23T23:00:00.000000Z");
+  // A midnight that the clock skips.
+  EXPECT_EQ(Read("2018-11-04", "America/Sao_Paulo"), "2018-11-04T03:00:00.000000Z");
+  EXPECT_EQ(ReadTwice("2015-02-30"), "no such time");
+  EXPECT_EQ(ReadTwice("Mon, 24 Feb 2015"), "other weekday");
+  EXPECT_EQ(ReadTwice(" 5 "), "number");
+}
+
+// The letters of a zone say its offset if its clock uses them around that time.
+TEST(TimeReader, LettersOfTheZone) {
+  const auto berlin = [](const std::string& text) { return Read(text, "Europe/Berlin"); };
+  EXPECT_EQ(berlin("2015-02-24 09:58:42 CET"), kTime);
+  EXPECT_EQ(berlin("24/Feb/2015:09:58:42 CET"), kTime);
+  EXPECT_EQ(berlin("[24/Feb/2015:09:58:42CET]"), kTime);
+  EXPECT_EQ(berlin("Tue, 24 Feb 2015 09:58:42 CET (winter)"), kTime);
+  EXPECT_EQ(berlin("2015-07-24 09:58:42 CEST"), "2015-07-24T07:58:42.000000Z");
+  // Whose clock shows summer time then, but who has said winter time.
+  EXPECT_EQ(berlin("2015-07-24 09:58:42 CET"), "2015-07-24T08:58:42.000000Z");
+  EXPECT_EQ(berlin("2015-02-24 09:58:42 CEST"), "2015-02-24T07:58:42.000000Z");
+  EXPECT_EQ(berlin("2015-10-25 02:30:00 CEST"), "2015-10-25T00:30:00.000000Z");
+  EXPECT_EQ(berlin("2015-10-25 02:30:00.5 CET"), "2015-10-25T01:30:00.500000Z");
+  EXPECT_EQ(berlin("2015-02-24 09:58:42 EST"), "other zone");
+  EXPECT_EQ(berlin("2015-02-24 09:58:42 cet"), "other zone");
+  EXPECT_EQ(ReadTwice("2015-02-24 09:58:42 CET"), "other zone");
+  EXPECT_EQ(ReadTwice("24 Feb 2015 09:58:42 EST"), "other zone");
+  EXPECT_EQ(ReadTwice("2015-02-24 09:58:42 UTCx"), "other zone");
+  EXPECT_EQ(Read("2015-02-24 03:58:42 EST", "America/New_York"), kTime);
+  EXPECT_EQ(Read("2015-07-24 03:58:42 BST", "Europe/London"), "2015-07-24T02:58:42.000000Z");
+  // Before 2011 MSK was another offset than behind it.
+  EXPECT_EQ(Read("2010-01-01 12:00:00 MSK", "Europe/Moscow"), "2010-01-01T09:00:00.000000Z");
+  EXPECT_EQ(Read("2012-01-01 12:00:00 MSK", "Europe/Moscow"), "2012-01-01T08:00:00.000000Z");
+  const auto by_format = [](const std::string& text) {
+    return Read(text, "Europe/Berlin", "%a %b %e %T %Z %Y");
+  };
+  EXPECT_EQ(by_format("Tue Feb 24 09:58:42 CET 2015"), kTime);
+  EXPECT_EQ(by_format("Sun Oct 25 02:30:00 CEST 2015"), "2015-10-25T00:30:00.000000Z");
+  EXPECT_EQ(by_format("Sun Oct 25 02:30:00 CET 2015"), "2015-10-25T01:30:00.000000Z");
+  EXPECT_EQ(by_format("Tue Feb 24 08:58:42 UTC 2015"), kTime);
+  EXPECT_EQ(by_format("Tue Feb 24 09:58:42 EST 2015"), "not of format");
+}
+
+// Behind the time `newest`; empty: it is the first.
+std::string ReadBehind(const std::string& newest, const std::string& text, const std::string& zone,
+                       const std::string& format = "", int year = 0) {
+  const TimeRules rules = TimeRulesFor(zone, format, year);
+  TimeReader reader(rules);
+  EngineTime at;
+  const TimeRead read = reader.ReadOther(text, at);
+  if (read != TimeRead::kOpen) return Read(reader, text);
+  std::optional<EngineTime> to;
+  if (!newest.empty()) {
+    EXPECT_TRUE(ParseTimestamp(newest, at));
+    to = at;
+  }
+  const std::optional<EngineTime> nearest = reader.Nearest(to);
+  return nearest ? FormatTimestamp(*nearest) : "none";
+}
+
+TEST(TimeReader, OfAnHourThatComesTwiceTheOneNearestToTheNewestIsMeant) {
+  const auto berlin = [](const std::string& newest) {
+    return ReadBehind(newest, "2015-10-25 02:30:00", "Europe/Berlin").substr(11, 5);
+  };
+  EXPECT_EQ(berlin(""), "00:30");
+  EXPECT_EQ(berlin("2015-10-24T00:00:00Z"), "00:30");
+  EXPECT_EQ(berlin("2015-10-25T00:59:59Z"), "00:30");
+  EXPECT_EQ(berlin("2015-10-25T01:00:00Z"), "00:30");  // as near to both
+  EXPECT_EQ(berlin("2015-10-25T01:00:00.000001Z"), "01:30");
+  EXPECT_EQ(berlin("2016-01-01T00:00:00Z"), "01:30");
+}
+
+TEST(TimeReader, ATimeWithoutAYearIsNearToTheNewest) {
+  const auto read = [](const std::string& newest, const std::string& text, int year = 0) {
+    return ReadBehind(newest, text, "UTC", "%b %e %H:%M:%S", year).substr(0, 16);
+  };
+  EXPECT_EQ(read("2024-12-31T23:59:59Z", "Jan  1 00:00:01"), "2025-01-01T00:00");
+  EXPECT_EQ(read("2025-01-01T00:00:01Z", "Dec 31 23:59:59"), "2024-12-31T23:59");
+  EXPECT_EQ(read("2024-07-01T00:00:00Z", "Jan  1 00:00:00"), "2024-01-01T00:00");
+  EXPECT_EQ(read("2024-07-03T00:00:00Z", "Jan  1 00:00:00"), "2025-01-01T00:00");
+  EXPECT_EQ(read("2024-02-28T00:00:00Z", "Feb 29 12:00:00"), "2024-02-29T12:00");
+  EXPECT_EQ(read("2023-02-28T00:00:00Z", "Feb 29 12:00:00"), "2024-02-29T12:00");
+  EXPECT_EQ(read("1901-01-01T00:00:00Z", "Feb 29 12:00:00"), "1904-02-29T12:00");
+  EXPECT_EQ(read("", "Jan  1 00:00:00", 2024), "2024-01-01T00:00");
+  EXPECT_EQ(read("", "Feb 29 00:00:00", 2023), "none");
+  EXPECT_EQ(read("", "Feb 30 00:00:00", 2024), "not of format");
+  EXPECT_EQ(ReadBehind("2015-10-25T01:20:00Z", "Oct 25 02:30", "Europe/Berlin", "%b %e %H:%M"),
+            "2015-10-25T01:30:00.000000Z");
+  EXPECT_EQ(ReadBehind("", "Oct 25 02:30", "Europe/Berlin", "%b %e %H:%M", 2015),
+            "2015-10-25T00:30:00.000000Z");
+  EXPECT_EQ(ReadBehind("9999-12-31T00:00:00Z", "Jan 1 00:00", "UTC", "%b %e %H:%M"),
+            "9999-01-01T00:00:00.000000Z");
+  EXPECT_EQ(ReadBehind("2024-12-31T23:00:00Z", "1/1 00:30 +0100", "UTC", "%m/%d %H:%M %z"),
+            "2024-12-31T23:30:00.000000Z");
 }
 
 TEST(TimeReader, AZoneIsThatOfTimesThatStateNone) {
@@ -277,15 +384,16 @@ std::string FormatFault(std::string_view format) {
 TEST(TimeFormat, SaysWhatIsWrong) {
   EXPECT_THAT(FormatFault(""), HasSubstr("needs a format"));
   EXPECT_THAT(FormatFault("%F %T.%f"), HasSubstr("%f: the digits of a fraction are %E*f"));
-  EXPECT_THAT(FormatFault("%F %T %Z"), HasSubstr("%Z: a zone's letters do not say its offset"));
+  EXPECT_THAT(FormatFault("%b %d %T %Z"), HasSubstr("%Z, the letters of a zone, needs a year"));
+  EXPECT_THAT(FormatFault("%F %T %Z %z"), HasSubstr("the zone is said once, by %z or %Z"));
   EXPECT_THAT(FormatFault("%F %"), HasSubstr("ends in %"));
   EXPECT_THAT(FormatFault("%F %T %Q"), HasSubstr("%Q is not known; there are %Y"));
   EXPECT_THAT(FormatFault("%F %j"), HasSubstr("%j is not known"));
   EXPECT_THAT(FormatFault("%Ey"), HasSubstr("%E is not known"));
-  EXPECT_THAT(FormatFault("%b %d %T"), HasSubstr("does not say year, month and day"));
-  EXPECT_THAT(FormatFault("%Y-%m"), HasSubstr("does not say year, month and day"));
-  EXPECT_THAT(FormatFault("%T"), HasSubstr("does not say year, month and day"));
-  EXPECT_THAT(FormatFault("soon"), HasSubstr("does not say year, month and day"));
+  EXPECT_EQ(FormatFault("%b %d %T"), "");
+  EXPECT_THAT(FormatFault("%Y-%m"), HasSubstr("does not say month and day"));
+  EXPECT_THAT(FormatFault("%T"), HasSubstr("does not say month and day"));
+  EXPECT_THAT(FormatFault("soon"), HasSubstr("does not say month and day"));
   EXPECT_THAT(FormatFault("%s.%E*f"), HasSubstr("%s, Unix seconds, is a whole time"));
   EXPECT_THAT(FormatFault("%s %F"), HasSubstr("%s, Unix seconds, is a whole time"));
   EXPECT_THAT(FormatFault("%F %I:%M"), HasSubstr("go together"));
@@ -341,6 +449,19 @@ TEST(TimeZone, IsAnOptionOfTheSpec) {
   EventSpec event = {.key = {{"k", "k"}}, .time = "t", .time_zone = "Mars/Base"};
   EXPECT_THAT(std::string(Validate(event).message()), HasSubstr("--time-zone: \"Mars/Base\""));
   event.time_zone = "";
+  event.time_format = "%b %e";
+  EXPECT_TRUE(Validate(event).ok());
+  event.time_year = 2024;
+  EXPECT_TRUE(Validate(event).ok());
+  event.time_year = 10'000;
+  EXPECT_THAT(std::string(Validate(event).message()), HasSubstr("--time-year: must be 1 to 9999"));
+  event.time_year = 2024;
+  event.time_format = "%F";
+  EXPECT_THAT(std::string(Validate(event).message()),
+              HasSubstr("--time-year: needs a --time-format that says no year"));
+  event.time_year = 0;
+  EXPECT_EQ(SetOption(spec, "time-year", "24.").message(),
+            "--time-year: \"24.\" is not a year from 1 to 9999, such as 2024");
   event.time_format = "%H";
   EXPECT_THAT(std::string(Validate(event).message()), HasSubstr("--time-format: \"%H\""));
 }
@@ -350,10 +471,16 @@ TEST(TimeReader, AgreesWithAPlainReaderOnBrokenTexts) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
-  const std::string forms[] = {"2015-02-24 09:58:42",       "2015-02-24T09:58:42.123+0100",
-                               "2015-02-24 09:58:42,5 UTC", "[24/Feb/2015:09:58:42 +0100]",
-                               "24/Feb/2015:09:58:42",      "Tue, 24 Feb 2015 09:58:42 +0100 (CET)",
-                               "1 Feb 2015 09:58 GMT"};
+  const std::string forms[] = {"2015-02-24 09:58:42",
+                               "2015-02-24T09:58:42.123+0100",
+                               "2015-02-24 09:58:42,5 UTC",
+                               "[24/Feb/2015:09:58:42 +0100]",
+                               "24/Feb/2015:09:58:42",
+                               "Tue, 24 Feb 2015 09:58:42 +0100 (CET)",
+                               "1 Feb 2015 09:58 GMT",
+                               "2015-02-24",
+                               "24/Feb/2015",
+                               "Tue, 24 Feb 2015"};
   constexpr std::string_view kBytes = "0123456789 :,./-+[]()TZzubF\t\0x";
   int times = 0;
   for (int i = 0; i < 50'000; ++i) {

@@ -79,7 +79,8 @@ void ExpectBytesOfTheBeginning(const Options& options, const BookOptions& book_o
       call_both(static_cast<int>(random() % 2000));
       const std::string expected = twin.Saved();
       FieldWriter out;
-      for (bool more = drawn.book().BeginSave(out); more;) {
+      UncountedCopies copies;
+      for (bool more = drawn.book().BeginSave(out, copies); more;) {
         call_both(static_cast<int>(random() % 40));
         if (random() % 200 == 0) break;
         more = drawn.book().SaveNext(out);

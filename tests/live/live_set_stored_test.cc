@@ -209,7 +209,8 @@ std::string Apply(LiveSetHome& home, const Step& step) {
       }
       case Verb::kRemove: {
         const auto stamp = step.flag ? std::optional(step.stamp) : std::nullopt;
-        out << static_cast<int>(book.Remove(series, step.id, stamp, step.version.has_value(), at));
+        out << static_cast<int>(book.Remove(
+            series, step.id, {.at = stamp, .only_if_not_newer = step.version.has_value()}, at));
         break;
       }
       case Verb::kRemoveBetween: out << book.RemoveBetween(series, step.stamp, step.to, at); break;

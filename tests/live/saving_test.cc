@@ -159,7 +159,8 @@ class DrawnLiveSet final : public DrawnFeed<LiveSetBook> {
     const auto stamp = Draw(2) == 0 ? std::optional(drawn.stamp) : std::nullopt;
     const bool only_if_not_newer = Draw(2) == 0;
     return Do(drawn.series, [&](const FeedBook::SeriesRef& series, const Instant& at) {
-      return static_cast<size_t>(book().Remove(series, drawn.id, stamp, only_if_not_newer, at));
+      return static_cast<size_t>(book().Remove(
+          series, drawn.id, {.at = stamp, .only_if_not_newer = only_if_not_newer}, at));
     });
   }
   size_t RemoveBetween() {

@@ -308,11 +308,15 @@ TEST_F(Metrics, WithoutDriversAndConsumersThereAreNoFamiliesOfThem) {
 }
 
 TEST(MetricsOfStateDirectories, TellWhetherSnapshotsAreTaken) {
-  const StateDirectoryMetrics directories[] = {
-      {.directory = "/var/lib/orders",
-       .state = {.taken = 7, .failed = 2, .bytes = 4096, .last = absl::ResourceExhaustedError("")},
-       .newest = FromUnix(1'700'000'000s)},
-      {.directory = "new"}};
+  const StateDirectoryMetrics directories[] = {{.directory = "/var/lib/orders",
+                                                .state = {.taken = 7,
+                                                          .failed = 2,
+                                                          .bytes = 4096,
+                                                          .copy_bytes = 512,
+                                                          .most_copy_bytes = 1024,
+                                                          .last = absl::ResourceExhaustedError("")},
+                                                .newest = FromUnix(1'700'000'000s)},
+                                               {.directory = "new"}};
   const std::string text = WriteMetrics({}, MetricsFormat::kOpenMetrics, directories);
   for (const char* line : {
            "# TYPE pleat_snapshots counter\n",
@@ -324,6 +328,8 @@ TEST(MetricsOfStateDirectories, TellWhetherSnapshotsAreTaken) {
            "# UNIT pleat_snapshot_bytes bytes\n",
            "pleat_snapshot_bytes{directory=\"/var/lib/orders\"} 4096\n",
            "pleat_snapshot_bytes{directory=\"new\"} 0\n",
+           "pleat_snapshot_copy_bytes{directory=\"/var/lib/orders\"} 512\n",
+           "pleat_snapshot_most_copy_bytes{directory=\"/var/lib/orders\"} 1024\n",
            "pleat_snapshot_timestamp_seconds{directory=\"/var/lib/orders\"} ",
        }) {
     EXPECT_THAT(text, HasSubstr(line));

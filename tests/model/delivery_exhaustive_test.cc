@@ -47,12 +47,13 @@ enum class Step {
   kCancelA,
   kRetry,
   kDrop,
+  kSwitch,  // whether later emissions wait behind a dead letter
   kSnapshot,
   kCrash  // back to the last snapshot, or the beginning; the source is read again from its beginning
 };
-constexpr std::array<std::string_view, 14> kStepNames = {
-    "fold a", "fold c", "tick",     "unseen tick", "pop",  "lease",    "ack",
-    "nack",   "extend", "cancel a", "retry",       "drop", "snapshot", "crash"};
+constexpr std::array<std::string_view, 15> kStepNames = {
+    "fold a", "fold c",   "tick",  "unseen tick", "pop",    "lease",    "ack",  "nack",
+    "extend", "cancel a", "retry", "drop",        "switch", "snapshot", "crash"};
 using Steps = std::vector<Step>;
 
 FolderOptions SmallFolder() {
@@ -167,6 +168,12 @@ class EngineCalls {
     return Line(lease) + 'x' + std::to_string(lease.delivery.deliveries);
   }
   Extension Extend(Token token, LeaseTime now) { return folder_->Extend(token, kExtension, now); }
+  void Switch() {
+    FolderOptions options = folder_->options();
+    options.leases.wait_behind_dead = !options.leases.wait_behind_dead;
+    EXPECT_TRUE(folder_->SetOptions(options).ok());
+  }
+  uint64_t BehindDead() const { return folder_->sizes().behind_dead; }
   Folder<int, Digits>& side() { return *folder_; }
   const Folder<int, Digits>& side() const { return *folder_; }
 
@@ -220,6 +227,11 @@ class ModelCalls {
     return Line(lease.emission) + 'x' + std::to_string(lease.deliveries);
   }
   Extension Extend(Token token, LeaseTime now) { return model_->Extend(token, kExtension, now); }
+  void Switch() {
+    choice_.folder.leases.wait_behind_dead = !choice_.folder.leases.wait_behind_dead;
+    model_->SetOptions(choice_.folder);
+  }
+  uint64_t BehindDead() const { return model_->behind_dead(); }
   FoldModel& side() { return *model_; }
   const FoldModel& side() const { return *model_; }
 
@@ -257,6 +269,7 @@ class Side {
       case Step::kCancelA: return Number(calls_.side().Cancel("a"));
       case Step::kRetry: return Number(calls_.side().RetryDeadLetter(OldestLetter()));
       case Step::kDrop: return Number(calls_.side().DropDeadLetter(OldestLetter()));
+      case Step::kSwitch: calls_.Switch(); return "";
       case Step::kSnapshot: saved_.emplace(Saved{calls_.Save(), consumer_}); return "";
       case Step::kCrash: return Crash();
     }
@@ -270,6 +283,7 @@ class Side {
   }
 
   Ledger ledger() const { return calls_.side().ledger(); }
+  uint64_t BehindDead() const { return calls_.BehindDead(); }
 
  private:
   using Token = typename Calls::Token;
@@ -386,13 +400,14 @@ class AllSequences {
       ASSERT_TRUE(said == expected_[i].said && counts_agree)
           << Story(i) << "said " << said << ", should be " << expected_[i].said;
     }
-    // Two ticks on, no lease is live, and all that is no dead letter can be popped.
+    // Two ticks on, no lease is live, and all can be popped that is no dead letter and waits for none.
     for (int tick = 0; tick < 2; ++tick) {
       engine.Do(Step::kTime, 0);
       model.Do(Step::kTime, 0);
     }
     ASSERT_EQ(engine.Pop(SIZE_MAX), model.Pop(SIZE_MAX)) << Story(steps_.size() - 1);
     ASSERT_EQ(engine.ledger(), model.ledger()) << Story(steps_.size() - 1);
+    ASSERT_EQ(engine.BehindDead(), model.BehindDead()) << Story(steps_.size() - 1);
     ASSERT_TRUE(engine.ledger().Balances());
   }
 
@@ -445,6 +460,38 @@ TEST(DeliveryExhaustive, EngineAgreesInWhatBecomesOfDeadLetters) {
   choice.before = {Step::kFoldA, Step::kTime, Step::kFoldA, Step::kFoldC, Step::kTime};
   choice.steps = {Step::kFoldA, Step::kTime,   Step::kPop,   Step::kLease, Step::kAck,
                   Step::kNack,  Step::kExtend, Step::kRetry, Step::kDrop};
+  RunAll(choice, Length() - 1);
+}
+
+// The same where later emissions wait behind dead letters; also where that changes, and letters of both
+// manners meet.
+TEST(DeliveryExhaustive, EngineAgreesInWhatWaitsBehindDeadLetters) {
+  Choice choice;
+  choice.folder.leases.max_deliveries = 1;
+  choice.folder.leases.wait_behind_dead = true;
+  choice.before = {Step::kFoldA, Step::kTime, Step::kFoldA, Step::kFoldC, Step::kTime};
+  choice.steps = {Step::kFoldA, Step::kTime, Step::kPop,   Step::kLease, Step::kAck,
+                  Step::kNack,  Step::kDrop, Step::kRetry, Step::kSwitch};
+  RunAll(choice, Length() - 1);
+  choice.before = {Step::kFoldA, Step::kTime, Step::kFoldA, Step::kFoldC,  Step::kTime,
+                   Step::kLease, Step::kNack, Step::kFoldA, Step::kSwitch, Step::kTime};
+  RunAll(choice, Length() - 1);
+}
+
+// The oldest letter is dropped for the next one, and what waited for it goes on; with room for four emissions in
+// all, of which the newest pushes one out.
+TEST(DeliveryExhaustive, EngineAgreesInWhatWaitsBehindDeadLettersAtTheLimits) {
+  Choice choice;
+  choice.folder.leases.max_deliveries = 1;
+  choice.folder.leases.wait_behind_dead = true;
+  choice.folder.leases.max_dead_letters = 1;
+  choice.folder.leases.on_dead_limit = OnDeadLimit::kDropOldest;
+  choice.folder.limits.max_backlog = 4;
+  choice.folder.limits.on_backlog = OnBacklog::kDropOldest;
+  choice.before = {Step::kFoldA, Step::kTime,  Step::kFoldA, Step::kFoldC,
+                   Step::kTime,  Step::kLease, Step::kNack};
+  choice.steps = {Step::kFoldA, Step::kFoldC, Step::kTime, Step::kPop,
+                  Step::kLease, Step::kNack,  Step::kRetry};
   RunAll(choice, Length() - 1);
 }
 
@@ -512,6 +559,8 @@ TEST(DeliveryExhaustive, EngineAgreesBehindCrashesInWhatBecomesOfDeadLetters) {
                    Step::kTime,  Step::kLease, Step::kNack,  Step::kLease};
   choice.steps = {Step::kFoldA, Step::kTime, Step::kLease,    Step::kAck,
                   Step::kRetry, Step::kDrop, Step::kSnapshot, Step::kCrash};
+  RunAll(choice, Length() - 1);
+  choice.folder.leases.wait_behind_dead = true;
   RunAll(choice, Length() - 1);
 }
 

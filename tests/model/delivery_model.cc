@@ -259,7 +259,12 @@ LeaseOutcome DeliveryModel::RetryDeadLetter(uint64_t name) {
   dead_.remove(number);
   Note(TraceStep::kRetried, *dead, now_);
   dead->deliveries = 0;
-  if (const auto line = in_flight_.find(dead->emission.key); line != in_flight_.end()) {
+  if (const auto holder = holders_.find(dead->emission.key);
+      holder != holders_.end() && holder->second == number) {
+    holders_.erase(holder);
+    ++keys_in_flight_[HomeOf(dead->emission)];
+    ComeBack(number, ByCall());
+  } else if (const auto line = in_flight_.find(dead->emission.key); line != in_flight_.end()) {
     dead->stage = Stage::kInLine;
     line->second.push_back(number);
   } else {
@@ -273,6 +278,7 @@ LeaseOutcome DeliveryModel::DropDeadLetter(uint64_t name) {
   if (Find(name, Stage::kDead) == nullptr) return LeaseOutcome::kStale;
   const Number number = NumberOf(name);
   dead_.remove(number);
+  LetGo(number, ByCall());
   Drop(number);
   return LeaseOutcome::kDone;
 }
@@ -287,6 +293,7 @@ bool DeliveryModel::Bury(Number number, DeadReason why, Return died) {
   if (static_cast<size_t>(dead_here) >= Share(options_.leases.max_dead_letters)) {
     if (options_.leases.on_dead_limit == OnDeadLimit::kKeepTrying) return false;
     const auto oldest = std::find_if(dead_.begin(), dead_.end(), here);
+    LetGo(*oldest, died);
     Drop(*oldest);
     dead_.erase(oldest);
   }
@@ -295,8 +302,39 @@ bool DeliveryModel::Bury(Number number, DeadReason why, Return died) {
   parcel.ends = died.at;
   Note(TraceStep::kDead, parcel, died.at);
   dead_.push_back(number);
-  FreeKey(parcel.emission, died);
+  ++deaths_;
+  if (options_.leases.wait_behind_dead) {
+    holders_.emplace(parcel.emission.key, number);
+    --keys_in_flight_[partition];
+  } else {
+    FreeKey(parcel.emission, died);
+  }
   return true;
+}
+
+// The key waits for this letter no more, if it did.
+void DeliveryModel::LetGo(Number letter, Return how) {
+  const ModelGroup& emission = parcels_.at(letter).emission;
+  const auto holder = holders_.find(emission.key);
+  if (holder == holders_.end() || holder->second != letter) return;
+  holders_.erase(holder);
+  ++keys_in_flight_[HomeOf(emission)];
+  FreeKey(emission, how);
+}
+
+// What waited for letters comes back as if by time.
+void DeliveryModel::SetOptions(const FolderOptions& options) {
+  options_ = options;
+  if (options_.leases.wait_behind_dead) return;
+  for (const Number letter : dead_) LetGo(letter, {.at = now_, .by_call = false, .turn = 0});
+}
+
+size_t DeliveryModel::behind_dead() const {
+  return static_cast<size_t>(std::count_if(parcels_.begin(), parcels_.end(), [&](const auto& each) {
+    const Stage stage = each.second.stage;
+    return (stage == Stage::kNew || stage == Stage::kInLine) &&
+           holders_.contains(each.second.emission.key);
+  }));
 }
 
 // Keys.

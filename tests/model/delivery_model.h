@@ -10,7 +10,8 @@
 //   dead_       a dead letter
 //
 // A key is in flight for as long as one of its emissions is in timers_ or back_, of which there is one at most. Its
-// new emissions are passed over meanwhile.
+// new emissions are passed over meanwhile. With wait_behind_dead so they are for as long as a letter of the key is in
+// holders_; such a key is taken, but is not one of those that are counted against max_leased.
 //
 // Deliveries are named by their number among all, from 1: there are no tokens to forge here. Number 0 stands for
 // whatever never was one.
@@ -66,7 +67,7 @@ class DeliveryModel {
       : options_(options), partitions_(static_cast<size_t>(partitions)) {}
 
   // From now on these hold, for what comes.
-  void SetOptions(const FolderOptions& options) { options_ = options; }
+  void SetOptions(const FolderOptions& options);
 
   // An emission that has become final; it comes behind all others.
   void Add(ModelGroup emission);
@@ -91,6 +92,8 @@ class DeliveryModel {
   std::vector<ModelLetter> DeadLetters() const;
   LeaseOutcome RetryDeadLetter(uint64_t delivery);
   LeaseOutcome DropDeadLetter(uint64_t delivery);
+  uint64_t deaths() const { return deaths_; }
+  size_t behind_dead() const;  // emissions that wait behind a dead letter of their key
 
   void AddTo(Ledger& ledger) const;  // the columns about emissions
 
@@ -152,6 +155,7 @@ class DeliveryModel {
   void ComeBack(Number number, Return how);
   void WaitForTime(Number number, Stage stage, LeaseTime ends);
   bool Bury(Number number, DeadReason why, Return died);
+  void LetGo(Number letter, Return how);
   Return ByCall() { return {.at = now_, .by_call = true, .turn = ++turns_}; }
 
   // What the delivery was of, if it is the last one and this is where it stands; else null.
@@ -169,12 +173,14 @@ class DeliveryModel {
   std::map<std::string, std::list<Number>> in_flight_;        // each key in flight, and its line
   std::set<std::tuple<LeaseTime, uint64_t, Number>> timers_;  // (ends, delivery, ...)
   std::map<Return, Number> back_;
-  std::list<Number> dead_;  // in the order of dying
+  std::list<Number> dead_;                 // in the order of dying
+  std::map<std::string, Number> holders_;  // of dead_, those that their keys wait for
 
   std::vector<Delivery> deliveries_;
   std::map<int, uint64_t> deliveries_of_;  // per partition
   std::map<int, size_t> keys_in_flight_;   // per partition
   Ledger ledger_;                          // without what counts the present
+  uint64_t deaths_ = 0;
   std::vector<TraceRecord> steps_;
 };
 

@@ -112,6 +112,10 @@ class OpMaker {
       op.at = DrawDeadline();
     } else if (dice < 998) {
       op.verb = Verb::kRestart;
+      if (choices_.OneIn(2)) {
+        ChangeDescribedOptions();
+        op.options = options_;
+      }
     } else {
       op.verb = Verb::kCloseAll;
     }
@@ -159,6 +163,13 @@ class OpMaker {
   }
 
   // Some of those that can change. The scale stays that of the episode.
+  // Limits and leases are in no snapshot: a restart cannot tell that they have changed.
+  void ChangeDescribedOptions() {
+    const FolderOptions before = options_;
+    ChangeOptions();
+    options_.limits = before.limits;
+    options_.leases = before.leases;
+  }
   void ChangeOptions() {
     const FolderOptions& first = config_.folder;
     const bool learns = first.quiet_floor > Duration{0};
@@ -205,6 +216,7 @@ class OpMaker {
     options_.leases.max_dead_letters = choices_.OneIn(2) ? 100'000 : Share(3);
     options_.leases.on_dead_limit =
         choices_.OneOf({OnDeadLimit::kKeepTrying, OnDeadLimit::kDropOldest});
+    options_.leases.wait_behind_dead = choices_.OneIn(2);
   }
 
   size_t Share(uint64_t most) {
@@ -331,6 +343,7 @@ void DrawDeliveries(Choices& choices, int64_t quiet, Config& c) {
     folder.leases.on_dead_limit =
         choices.OneOf({OnDeadLimit::kKeepTrying, OnDeadLimit::kDropOldest});
   }
+  folder.leases.wait_behind_dead = choices.OneIn(2);
 }
 
 }  // namespace
@@ -366,6 +379,7 @@ std::ostream& operator<<(std::ostream& out, const Config& c) {
         << ", max_nack_delay " << Text(c.folder.leases.max_nack_delay) << ", max_dead_letters "
         << c.folder.leases.max_dead_letters
         << (c.folder.leases.on_dead_limit == OnDeadLimit::kKeepTrying ? " try" : " drop");
+    if (c.folder.leases.wait_behind_dead) out << ", wait_behind_dead";
   }
   if (c.starts) out << ", start marks";
   if (c.ends) out << ", end marks";
@@ -401,7 +415,10 @@ std::ostream& operator<<(std::ostream& out, const Op& op) {
       return out << Text(op.range);
     case Verb::kAdvance: return out << "Advance " << Text(op.at) << ", whole";
     case Verb::kAdvanceSome: return out << "Advance " << Text(op.at) << ", budget " << op.n;
-    case Verb::kRestart: return out << "Restart";
+    case Verb::kRestart:
+      if (!op.options) return out << "Restart";
+      out << "Restart with ";
+      [[fallthrough]];
     case Verb::kSetOptions: {
       const FolderOptions& to = *op.options;
       return out << "SetOptions quiet " << Text(to.quiet_period) << ", max_wait "
@@ -416,7 +433,8 @@ std::ostream& operator<<(std::ostream& out, const Op& op) {
                  << ", max_age " << Text(to.leases.max_age) << ", max_nack_delay "
                  << Text(to.leases.max_nack_delay) << ", max_dead_letters "
                  << to.leases.max_dead_letters << ", on_dead_limit "
-                 << static_cast<int>(to.leases.on_dead_limit);
+                 << static_cast<int>(to.leases.on_dead_limit) << ", wait_behind_dead "
+                 << to.leases.wait_behind_dead;
     }
     case Verb::kAdvanceLeases: return out << "AdvanceLeases " << Text(op.at) << ", budget " << op.n;
     case Verb::kPop: return out << "Pop " << op.n << Text(op.range);
@@ -472,6 +490,9 @@ Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max) 
                                               : EmptyStateBytes() + 1 + choices.Below(30);
   }
   if (extra()) folder.edge = choices.OneOf({Edge::kLeading, Edge::kBoth});
+  if (folder.edge != Edge::kTrailing && choices.OneIn(2)) {
+    folder.leading_events = 2 + choices.Below(3);
+  }
   if (folder.edge != Edge::kLeading && richness > 0 && choices.OneIn(2)) {
     folder.partial_every = std::max(Duration{1}, around({3, 20, 50, 70, 100, 150, 400}));
   }
@@ -493,7 +514,7 @@ Config DrawConfig(Choices& choices, Axis axis, int partitions, size_t keys_max) 
   if (richness > 0 && choices.OneIn(2)) folder.limits.on_limit = OnLimit::kEmitOldest;
   folder.measure.gap_stats = choices.OneIn(2);
   folder.measure.max_ghosts = choices.OneOf<size_t>({0, 1, 5, 1'000'000});
-  folder.measure.max_trace = choices.OneOf<size_t>({0, 0, 1'000'000});
+  folder.measure.max_trace = choices.OneOf<size_t>({0, 1'000'000});
   c.lends = choices.OneIn(2);
   DrawDeliveries(choices, quiet, c);
 

@@ -71,7 +71,9 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
   const bool needs_room = open == open_.end() || overtakes;
   const bool too_old =
       arrival && open != open_.end() && at < SaturatingSub(open->second.opened, folder_.max_wait);
-  if ((needs_room || marks.starts || too_old) && overloaded) {
+  const bool hands_out = folder_.edge != Edge::kTrailing && open != open_.end() &&
+                         open->second.events.size() < folder_.leading_events;
+  if ((needs_room || marks.starts || too_old || hands_out) && overloaded) {
     ++ledger_.overloaded;
     return FoldOutcome::kOverloaded;
   }
@@ -101,12 +103,12 @@ FoldOutcome FoldModel::Fold(std::string_view key, uint64_t event, EngineTime at,
   AddEvent(open->second, event, at, QuietPeriodAfter(key, at, opening, marks));
   if (opening) steps_.push_back(StepOf(TraceStep::kOpened, open->second, at));
   if (marks.close_at < kNever) StateClosingTime(open->second, marks.close_at, EdgeOf(at));
-  if (rules_.has_ids) {
+  if (rules_.has_ids && !marks.id.empty()) {
     ids_[{std::string(key), std::string(marks.id)}] = {.at = at, .content = marks.content};
   }
 
   // 12
-  if (opening && folder_.edge != Edge::kTrailing) {
+  if (folder_.edge != Edge::kTrailing && open->second.events.size() <= folder_.leading_events) {
     ++ledger_.partial;
     HandOut(AsItIs(open->second, Reason::kLeading, time_), time_);
   }
@@ -154,9 +156,15 @@ void FoldModel::Correct(std::string_view key, uint64_t event, EngineTime at, uin
 // An id is known for as long as an event with the stamp of its first one would not be late.
 std::optional<FoldOutcome> FoldModel::TakenBefore(std::string_view key,
                                                   const EventMarks& marks) const {
+  if (marks.id.empty()) return std::nullopt;
   const auto taken = ids_.find({std::string(key), std::string(marks.id)});
-  if (taken == ids_.end() || taken->second.at < OldestAccepted()) return std::nullopt;
+  if (taken == ids_.end() || taken->second.at < OldestRemembered()) return std::nullopt;
   return taken->second.content == marks.content ? FoldOutcome::kDuplicate : FoldOutcome::kConflict;
+}
+
+EngineTime FoldModel::OldestRemembered() const {
+  return SaturatingSub(time_,
+                       std::max(folder_.late.allowed_lateness, folder_.late.deduplication_window));
 }
 
 // What would close next closes, or, if that is decided already, surfaces.
@@ -458,7 +466,8 @@ void FoldModel::CloseNow(Groups::iterator open, Reason reason) {
 void FoldModel::Close(ModelGroup group, EngineTime ripe) {
   ++ledger_.closed;
   const bool silent =
-      folder_.edge == Edge::kLeading || (folder_.edge == Edge::kBoth && group.events.size() == 1);
+      folder_.edge == Edge::kLeading ||
+      (folder_.edge == Edge::kBoth && group.events.size() <= folder_.leading_events);
   if (silent) {
     ++ledger_.silent;
     steps_.push_back(StepOf(TraceStep::kSilent, group, group.closed));

@@ -108,6 +108,8 @@ class FoldModel {
   std::vector<ModelLetter> DeadLetters() const { return delivery_.DeadLetters(); }
   LeaseOutcome RetryDeadLetter(uint64_t delivery) { return delivery_.RetryDeadLetter(delivery); }
   LeaseOutcome DropDeadLetter(uint64_t delivery) { return delivery_.DropDeadLetter(delivery); }
+  uint64_t deaths() const { return delivery_.deaths(); }
+  size_t behind_dead() const { return delivery_.behind_dead(); }
 
   EngineTime now() const { return time_; }
   LeaseTime lease_now() const { return delivery_.now(); }
@@ -141,6 +143,7 @@ class FoldModel {
   EngineTime NextOnGrid(const ModelGroup& group) const;  // kNever if it is not before the deadline
   EngineTime Wakes(const ModelGroup& group) const;       // the next instant at which time shows
   std::optional<Reason> ReasonOfCaps(const ModelGroup& group) const;
+  EngineTime OldestRemembered() const;
   EngineTime OldestAccepted() const { return SaturatingSub(time_, folder_.late.allowed_lateness); }
 
   // Time.

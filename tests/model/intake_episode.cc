@@ -41,6 +41,7 @@ struct Arrival {
 
 struct Setting {
   int partitions = 1;
+  Axis axis = Axis::kEvent;
   Duration future_limit = kForever;
   FolderOptions folder = {.quiet_period = 10s, .max_wait = 60s};
   LiveSetOptions live_set = {.ttl = 15s};
@@ -73,6 +74,7 @@ class World {
   // One event after the other into each, without an intake.
   void AddOneByOne(const std::vector<Arrival>& arrivals) {
     for (const Arrival& each : arrivals) {
+      if (setting_.axis == Axis::kArrival) Advance(each.at);
       const Keyed keyed{each.key, each.at, each.visit};
       Note(0, each, folder_->Fold(each.key, each.visit, each.at));
       Note(1, each, live_set_->Add(each.key, SeatOf(keyed).event, each.at));
@@ -94,6 +96,7 @@ class World {
       answers_[2].push_back({each.event.number, static_cast<int>(outcome)});
     });
   }
+  void Advance(EngineTime now) { engine_->Advance(now); }
   Intake<Visit>& intake() { return *intake_; }
   Engine& engine() { return *engine_; }
   // What did not go as it must.
@@ -179,7 +182,7 @@ class World {
   }
   void Open() {
     engine_ = Engine::Open({.partitions = setting_.partitions,
-                            .axis = Axis::kEvent,
+                            .axis = setting_.axis,
                             .future_limit = setting_.future_limit,
                             .internals = {.hash_key = {{1, 2}}, .epoch = 3}})
                   .value();
@@ -295,9 +298,15 @@ std::optional<std::string> Difference(World& world, World& expected) {
 
 std::optional<std::string> TryIntakeBatches(Choices& choices) {
   Setting setting = DrawSetting(choices);
-  if (choices.OneIn(3)) setting.future_limit = 30s;
   std::vector<Arrival> arrivals = DrawSorted(choices, 1 + choices.Below(400));
-  if (choices.OneIn(2)) arrivals = Shuffled(arrivals, 20s, choices);  // some are late
+  const bool on_arrival = choices.OneIn(3);
+  if (on_arrival) {
+    setting.axis = Axis::kArrival;
+    setting.intake.stamps_move_time = true;
+  } else {
+    if (choices.OneIn(3)) setting.future_limit = 30s;
+    if (choices.OneIn(2)) arrivals = Shuffled(arrivals, 20s, choices);  // some are late
+  }
   World expected(setting);
   expected.Watch();
   expected.AddOneByOne(arrivals);
@@ -305,6 +314,7 @@ std::optional<std::string> TryIntakeBatches(Choices& choices) {
   world.Watch();
   world.Feed();
   PushInBatches(world, arrivals, choices);
+  if (on_arrival) world.Advance(arrivals.back().at);
   return Difference(world, expected);
 }
 

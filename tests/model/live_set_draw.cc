@@ -52,12 +52,25 @@ LiveSetEventOp DrawEvent(Choices& choices, const LiveSetConfig& config, EngineTi
   return event;
 }
 
+// The limits stay: with one below what is there an event may end several members, which the model does
+// not do.
+LiveSetOptions DrawOptions(Choices& choices, const LiveSetConfig& config) {
+  LiveSetOptions options = config.live_set;
+  options.ttl = DrawTtl(choices, config);
+  if (choices.OneIn(2)) options.retention = DrawTtl(choices, config);
+  if (choices.OneIn(4)) {
+    options.refresh = choices.OneOf({Refresh::kLatest, Refresh::kFirst, Refresh::kReplace});
+  }
+  return options;
+}
+
 LiveSetVerb DrawVerb(Choices& choices, bool is_end) {
   if (is_end && choices.OneIn(40)) return LiveSetVerb::kStop;
   using enum LiveSetVerb;
   if (!choices.OneIn(3)) return kAdd;
   return choices.OneOf({kAdvance, kAdvance, kAdvance, kAdvanceSome, kBatch, kBatch, kTouch, kTouch,
-                        kImport, kRemove, kRemove, kRemoveRange, kSetTtl, kClear, kRestart});
+                        kImport, kRemove, kRemove, kRemoveRange, kSetTtl, kClear, kRestart,
+                        kSetOptions});
 }
 
 }  // namespace
@@ -112,7 +125,9 @@ std::vector<LiveSetOp> DrawLiveSetOps(Choices& choices, const LiveSetConfig& con
     if (op.verb == LiveSetVerb::kRestart) {
       op.skips = choices.OneIn(3);
       op.reads = choices.OneIn(2);
+      if (choices.OneIn(2)) op.options = DrawOptions(choices, config);
     }
+    if (op.verb == LiveSetVerb::kSetOptions) op.options = DrawOptions(choices, config);
     if (op.verb == LiveSetVerb::kSetTtl) op.event.ttl = DrawTtl(choices, config);
     if (op.verb == LiveSetVerb::kBatch || op.verb == LiveSetVerb::kImport) {
       const size_t events = choices.Below(choices.OneIn(8) ? config.batch : 8);
@@ -127,6 +142,7 @@ std::vector<LiveSetOp> DrawLiveSetOps(Choices& choices, const LiveSetConfig& con
                           Duration{config.stride * static_cast<int64_t>(choices.Below(6))});
     op.names_time = choices.OneIn(2);
     op.only_if_not_newer = choices.OneIn(3);
+    op.later_wins = choices.OneIn(3);
     op.ahead = Duration{config.stride * static_cast<int64_t>(choices.Below(12))};
     op.page = 1 + choices.Below(6);
     ops.push_back(std::move(op));
@@ -162,16 +178,22 @@ std::ostream& operator<<(std::ostream& out, const LiveSetEventOp& event) {
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const LiveSetOp& op) {
-  constexpr std::array<std::string_view, 12> kVerbs = {
-      "add",     "batch", "touch",   "import",       "remove", "remove range",
-      "set ttl", "clear", "advance", "advance some", "stop",   "restart"};
+  constexpr std::array<std::string_view, 13> kVerbs = {
+      "add",   "batch",   "touch",        "import", "remove",  "remove range", "set ttl",
+      "clear", "advance", "advance some", "stop",   "restart", "set options"};
   out << kVerbs.at(static_cast<size_t>(op.verb)) << " " << op.event;
   if (op.verb == LiveSetVerb::kRemoveRange) out << " to " << ShortText(op.to);
   if (op.verb == LiveSetVerb::kRemove && !op.names_time) out << ", by the engine's time";
   if (op.verb == LiveSetVerb::kRemove && op.only_if_not_newer) out << ", only if not newer";
+  if (op.verb == LiveSetVerb::kRemove && op.later_wins) out << ", later wins";
   if (op.verb == LiveSetVerb::kAdvanceSome) out << ", budget " << op.budget;
   if (op.skips) out << ", numbers skipped";
   if (op.reads) out << ", changes read at once";
+  if (op.options) {
+    out << ", options: ttl " << ShortText(op.options->ttl) << ", retention "
+        << ShortText(op.options->retention) << ", refresh "
+        << static_cast<int>(op.options->refresh);
+  }
   if (op.verb == LiveSetVerb::kBatch && op.range != PartitionRange{}) {
     out << " of [" << op.range.begin << ", " << op.range.end << ")";
   }

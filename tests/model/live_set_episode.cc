@@ -5,6 +5,7 @@
 #include <numeric>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <pleat/live_set.h>
@@ -57,7 +58,7 @@ std::string Call(Side& side, const LiveSetConfig& config, const LiveSetOp& op) {
   switch (op.verb) {
     case LiveSetVerb::kTouch: return Said(side.Touch(series, id, op.event.at));
     case LiveSetVerb::kRemove: {
-      RemoveOptions options{.only_if_not_newer = op.only_if_not_newer};
+      RemoveOptions options{.only_if_not_newer = op.only_if_not_newer, .later_wins = op.later_wins};
       if (op.names_time) options.at = op.event.at;
       return Said(side.Remove(series, id, options));
     }
@@ -133,6 +134,10 @@ class Episode {
         engine_->Stop();
         return model_.Stop();
       case LiveSetVerb::kRestart: return Restart(op);
+      case LiveSetVerb::kSetOptions:
+        Expect("setting options", std::string(live_set_.SetOptions(*op.options).message()), "");
+        options_ = *op.options;
+        return model_.SetOptions(*op.options);
       default: {
         const std::string expected = Call(model_, config_, op);
         Expect("the answer", Call(live_set_, config_, op), expected);
@@ -140,7 +145,7 @@ class Episode {
     }
   }
 
-  // The tables' own key is another one.
+  // The tables' own key is another one. Other options are those of a SetOptions() at the cut.
   void Restart(const LiveSetOp& op) {
     StringSink snapshot;
     const absl::Status taken = TakeSnapshot(*engine_, snapshot);
@@ -148,7 +153,12 @@ class Episode {
     EngineOptions options = config_.engine;
     ++options.internals.hash_key->front();
     engine_ = Engine::Open(options).value();
-    live_set_ = Words(*engine_, "live_set", config_.live_set);
+    const bool changes =
+        op.options && std::tuple(options_.ttl, options_.retention, options_.refresh) !=
+                          std::tuple(op.options->ttl, op.options->retention, op.options->refresh);
+    if (op.options) options_ = *op.options;
+    if (changes) model_.SetOptions(options_);
+    live_set_ = Words(*engine_, "live_set", options_);
     const uint64_t skip = op.skips ? RestoreOptions().skip_numbers : 0;
     StringSource source(snapshot.bytes);
     const absl::Status restored = RestoreSnapshot(*engine_, source, {.skip_numbers = skip});
@@ -156,7 +166,7 @@ class Episode {
     if (stopped_) engine_->Stop();
     StringSink again;
     Expect("taking another one", std::string(TakeSnapshot(*engine_, again).message()), "");
-    const bool same = skip > 0 || again.bytes == snapshot.bytes;
+    const bool same = skip > 0 || changes || again.bytes == snapshot.bytes;
     Expect("its bytes", same ? "the same" : "others", "the same");
     skipped_ += skip;
     behind_ |= skip > 0;
@@ -320,6 +330,7 @@ class Episode {
   }
 
   const LiveSetConfig& config_;
+  LiveSetOptions options_ = config_.live_set;
   std::unique_ptr<Engine> engine_;
   Words live_set_;
   LiveSetModel model_;

@@ -55,7 +55,8 @@ enum class LiveSetVerb {
   kAdvance,
   kAdvanceSome,
   kStop,
-  kRestart  // a snapshot, the end of the engine, and another engine that goes on from there
+  kRestart,  // a snapshot, the end of the engine, and another engine that goes on from there
+  kSetOptions,
 };
 
 // What an event says; series and id by their index in the configuration.
@@ -76,9 +77,12 @@ struct LiveSetOp {
   PartitionRange range = {};                // of a batch
   bool names_time = false;                  // of a removal
   bool only_if_not_newer = false;
+  bool later_wins = false;
   size_t budget = SIZE_MAX;
   bool skips = false;  // a restart: numbers, as after the end of a process
   bool reads = false;  // a restart: the changes, before time visits anything
+  std::optional<LiveSetOptions> options =
+      std::nullopt;  // to set, or of the engine behind a restart
   // Of the reads that follow: how far after the engine's time; members a page.
   Duration ahead{0};
   size_t page = 1;

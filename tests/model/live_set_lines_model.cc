@@ -42,8 +42,14 @@ bool LiveSetLinesModel::AddLine(std::string_view line, std::string& out) {
   ++given_;
   if (line.find_first_not_of(" \t\r\n") == std::string_view::npos) return true;
   ++counts_["lines"];
-  const std::optional<PlainJson> json = ParsePlainJson(line);
-  const bool object = json && json->kind == Kind::kObject && line.size() <= (1 << 20);
+  const std::optional<PlainJson> json = ParseLoosePlainJson(line);
+  std::vector<PlainPath> paths = {options_.time, options_.ttl_path, options_.version,
+                                  options_.payload};
+  for (const PlainField& field : options_.key) paths.push_back(field.path);
+  for (const PlainField& field : options_.member) paths.push_back(field.path);
+  AddPlainPaths(options_.remove_when, paths);
+  const bool object = json && json->kind == Kind::kObject && line.size() <= (1 << 20) &&
+                      !NameTwiceSpoils(*json, paths, /*whole=*/false);
   const bool removes = object && Holds(options_.remove_when, *json);
   const std::optional<Member> event = object ? ReadEvent(*json, removes) : std::nullopt;
   if (no_unit_) return false;
@@ -84,8 +90,14 @@ void LiveSetLinesModel::Take(Line line, std::string& out) {
 
 std::optional<LiveSetLinesModel::Member> LiveSetLinesModel::ReadEvent(const PlainJson& json,
                                                                       bool removes) {
-  const std::optional<std::string> key = ReadPlainFields(json, options_.key);
-  const std::optional<std::string> id = ReadPlainFields(json, options_.member);
+  // Numbers that are equal are one, and shown as they came first.
+  const auto read = [&](const std::vector<PlainField>& fields) -> std::optional<std::string> {
+    const std::optional<std::string> identity = ReadPlainFields(json, fields, /*by_value=*/true);
+    if (!identity) return std::nullopt;
+    return first_seen_.try_emplace(*identity, *ReadPlainFields(json, fields)).first->second;
+  };
+  const std::optional<std::string> key = read(options_.key);
+  const std::optional<std::string> id = read(options_.member);
   if (!key || !id) return std::nullopt;
   const std::optional<EngineTime> at =
       ReadPlainTime(json, options_.time, options_.time_unit, no_unit_);
@@ -182,14 +194,16 @@ void LiveSetLinesModel::WriteCounts(EngineTime at, std::string& out) const {
 
 void LiveSetLinesModel::Remove(const Member& event, std::string& out) {
   ++counts_["control"];
-  EngineTime stamp = event.stamp;
   Duration longest = options_.ttl;
   if (const size_t live = Find(event.series, event.id); live < members_.size()) {
-    stamp = std::max(stamp, members_[live].stamp);
     longest = std::max(longest, members_[live].own_ttl);
-    ++counts_["removed"];
-    End(live, "unpublished", *now_, out);
+    if (members_[live].stamp <= event.stamp) {
+      ++counts_["removed"];
+      End(live, "unpublished", *now_, out);
+    }
   }
+  // Of equal stamps the later line counts.
+  const EngineTime stamp = SaturatingSub(event.stamp, Duration{1});
   Tombstone& tombstone = tombstones_[{event.series, event.id}];
   const bool forgotten = tombstone.until <= *now_;
   if (!forgotten && tombstone.stamp >= stamp) return;

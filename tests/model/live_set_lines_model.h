@@ -123,7 +123,8 @@ class LiveSetLinesModel {
   size_t given_ = 0;  // lines, blank ones included
   uint64_t position_ = 0;
   std::vector<size_t> jumps_;
-  std::optional<PlainReorder<Line>> reorder_;  // with a bound of disorder
+  std::optional<PlainReorder<Line>> reorder_;      // with a bound of disorder
+  std::map<std::string, std::string> first_seen_;  // of equal keys and members
   bool no_unit_ = false;
   mutable Count counts_;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <tuple>
 
 namespace pleat::inline v0_1 {
@@ -311,8 +312,12 @@ LiveSetControl LiveSetModel::Remove(std::string_view series, std::string_view id
   }
   const std::string name(series);
   const auto found = series_.find(name);
+  // With later_wins only events before the removal are stopped, not those of the same stamp.
+  const auto stopped = [&](EngineTime t) {
+    return options.later_wins ? SaturatingSub(t, Duration{1}) : t;
+  };
   if (found == series_.end()) {
-    LeaveTombstone(name, std::string(id), at, Duration{0});
+    LeaveTombstone(name, std::string(id), stopped(at), Duration{0});
     return LiveSetControl::kNothing;
   }
   // One that is retained must not come back either.
@@ -327,10 +332,10 @@ LiveSetControl LiveSetModel::Remove(std::string_view series, std::string_view id
                                       : kBeginningOfTime;
   const Duration own_ttl = is_live ? member->second.own_ttl : Duration{0};
   if (options.only_if_not_newer && stamp > at) {
-    LeaveTombstone(name, std::string(id), at, own_ttl);
+    LeaveTombstone(name, std::string(id), stopped(at), own_ttl);
     return is_live ? LiveSetControl::kNewer : LiveSetControl::kNothing;
   }
-  LeaveTombstone(name, std::string(id), std::max(at, stamp), own_ttl);
+  LeaveTombstone(name, std::string(id), stopped(std::max(at, stamp)), own_ttl);
   if (is_live) {
     End(name, member, Cause::kUnpublished, now());
   } else if (is_there) {
@@ -377,7 +382,8 @@ LiveSetControl LiveSetModel::SetTtl(std::string_view series, Duration ttl) {
   if (IsTooLong(series)) return LiveSetControl::kOverLimit;
   if (ttl <= Duration{0}) return LiveSetControl::kOutOfRange;
   const std::string name(series);
-  if (ttl == TtlOf(series)) return LiveSetControl::kNothing;
+  const bool is_own = series_.contains(name) && series_[name].ttl;
+  if (ttl == TtlOf(series) && !(is_own && ttl == options_.ttl)) return LiveSetControl::kNothing;
   if (!series_.contains(name) && series_.size() >= options_.limits.max_series) {
     return LiveSetControl::kOverLimit;
   }
@@ -400,6 +406,37 @@ LiveSetControl LiveSetModel::SetTtl(std::string_view series, Duration ttl) {
   }
   ForgetWhatIsOver();
   return LiveSetControl::kDone;
+}
+
+// What changes does so in the order of stamps; of series that are no longer empty the first by name
+// counts as the first.
+void LiveSetModel::SetOptions(const LiveSetOptions& options) {
+  options_ = options;
+  std::vector<std::pair<Place, std::string>> back, over;
+  std::set<std::string> were_empty;
+  for (const auto& [name, series] : series_) {
+    for (const auto& member : series.live)
+      if (DeadlineOf(series, member) <= now()) over.emplace_back(member.first, name);
+    for (const auto& member : series.retained) {
+      if (DeadlineOf(series, member) <= now()) continue;
+      back.emplace_back(member.first, name);
+      if (series.live.empty()) were_empty.insert(name);
+    }
+  }
+  std::sort(back.begin(), back.end());
+  std::sort(over.begin(), over.end());
+  for (const auto& [place, name] : back) {
+    const auto member = series_[name].retained.find(place);
+    Begin(name, place, member->second);
+    Tell(Cause::kRestored, name, *member, now());
+    --ledger_.expired;
+    series_[name].retained.erase(member);
+  }
+  for (const std::string& name : were_empty) series_[name].turn = ++turns_;
+  for (const auto& [place, name] : over) {
+    End(name, series_[name].live.find(place), Cause::kTtlChanged, now());
+  }
+  ForgetWhatIsOver();
 }
 
 size_t LiveSetModel::Clear(std::string_view series) {

@@ -70,6 +70,7 @@ class LiveSetModel {
                         const RemoveOptions& options = {});
   size_t Remove(std::string_view series, EngineTime from, EngineTime to);
   LiveSetControl SetTtl(std::string_view series, Duration ttl);
+  void SetOptions(const LiveSetOptions& options);
   size_t Clear(std::string_view series);
 
   size_t Count(std::string_view series, EngineTime now = kBeginningOfTime) const;
@@ -164,7 +165,7 @@ class LiveSetModel {
                       Duration own_ttl);
 
   ModelClock clock_;
-  const LiveSetOptions options_;
+  LiveSetOptions options_;
   bool stopped_ = false;
   uint64_t positions_ = 0;
   uint64_t turns_ = 0;

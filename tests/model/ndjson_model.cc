@@ -39,7 +39,7 @@ bool HoldsOfMerges(const NdjsonOptions& options, const PlainEvents& events) {
 std::set<std::string> NamesThatAreNoRest(const NdjsonOptions& options) {
   std::set<std::string> out = {"_fold", "_raw"};
   const auto add_path = [&out](const PlainPath& path) {
-    if (!path.empty()) out.insert(path.front());
+    for (const PlainSteps& steps : path.ways) out.insert(steps.front());
   };
   for (const PlainField& field : options.key) {
     out.insert(field.name);
@@ -158,10 +158,28 @@ bool NdjsonModel::selects() const {
   return !options_.where.op.empty() || options_.from != kBeginningOfTime || options_.to != kNever;
 }
 
+bool NdjsonModel::IsSpoiled(const PlainJson& event) const {
+  std::vector<PlainPath> paths = {options_.time, options_.quiet, options_.close_at,
+                                  options_.key_class, options_.id};
+  for (const PlainField& field : options_.key) paths.push_back(field.path);
+  bool whole = options_.raw > 0 || options_.raw_last > 0 || options_.rest != "drop";
+  for (const PlainMerge& merge : options_.merges) {
+    paths.push_back(merge.path);
+    const bool by_path = merge.reducer != "count" && merge.reducer != "duration";
+    whole = whole || (merge.path.empty() && by_path);
+  }
+  for (const PlainCondition* condition : {&options_.where, &options_.start_when, &options_.end_when,
+                                          &options_.flush_when, &options_.cancel_when}) {
+    AddPlainPaths(*condition, paths);
+  }
+  return NameTwiceSpoils(event, paths, whole);
+}
+
 std::optional<PlainEvent> NdjsonModel::ReadEvent(std::string_view line) {
   is_excluded_ = false;
-  std::optional<PlainJson> object = ParsePlainJson(line);
+  std::optional<PlainJson> object = ParseLoosePlainJson(line);
   if (line.size() > (1 << 20) || !object || object->kind != Kind::kObject) return std::nullopt;
+  if (IsSpoiled(*object)) return std::nullopt;
   PlainEvent event{.json = std::make_shared<const PlainJson>(*std::move(object)),
                    .bytes = line.size()};
 
@@ -175,9 +193,10 @@ std::optional<PlainEvent> NdjsonModel::ReadEvent(std::string_view line) {
   }
 
   // The members to write are also the key.
-  const std::optional<std::string> key = ReadPlainFields(*event.json, options_.key);
+  const auto key = ReadPlainFields(*event.json, options_.key, /*by_value=*/true);
   if (!key) return std::nullopt;
   event.key = *key;
+  event.shown = *ReadPlainFields(*event.json, options_.key);
   const auto at = ReadPlainTime(*event.json, options_.time, options_.time_unit, no_unit_);
   if (!at) return std::nullopt;
   event.at = *at;
@@ -197,13 +216,13 @@ bool NdjsonModel::ReadMarks(PlainEvent& event) {
   if (!options_.key_class.empty()) {
     const PlainJson* key_class = FindPlain(object, options_.key_class);
     if (key_class != nullptr && !IsPlainScalar(*key_class)) return false;
-    event.key_class = key_class == nullptr ? "null" : WritePlainJson(*key_class);
+    event.key_class = key_class == nullptr ? "null" : WritePlainValue(*key_class);
   }
   if (!options_.id.empty()) {
     const PlainJson* id = FindPlain(object, options_.id);
-    if (id == nullptr || !IsPlainScalar(*id)) return false;
-    event.id = WritePlainJson(*id);
-    event.content = WritePlainJson(object);
+    if (id == nullptr ? !options_.id.optional : !IsPlainScalar(*id)) return false;
+    if (id != nullptr && id->kind != Kind::kNull) event.id = WritePlainValue(*id);
+    event.content = WritePlainValue(object);
   }
   if (!options_.close_at.empty()) {
     const PlainJson* close_at = FindPlain(object, options_.close_at);
@@ -220,7 +239,7 @@ bool NdjsonModel::ReadMarks(PlainEvent& event) {
 void NdjsonModel::Write(const PlainEmission& emission, std::string& out) const {
   std::string saturated;
   std::string cut;
-  std::string line = emission.key;
+  std::string line = emission.events.front().shown;  // that of the event that came first
   const auto write_value = [&](const std::string& name, const PlainMerged& merged) {
     const std::string quoted = QuotePlainJson(name);
     line += ',' + quoted + ':' + merged.json;

@@ -69,6 +69,7 @@ class NdjsonModel {
 
  private:
   bool selects() const;
+  bool IsSpoiled(const PlainJson& event) const;  // by a name that comes twice
 
   // The event of a line, with its key and time; nothing if the line is invalid or excluded.
   std::optional<PlainEvent> ReadEvent(std::string_view line);

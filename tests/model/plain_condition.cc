@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <optional>
 
-#include "tests/model/plain_fields.h"
-
 namespace pleat::inline v0_1 {
 namespace {
 
@@ -42,15 +40,19 @@ Decimal ReadDecimal(const std::string& number) {
 
 int Sign(bool less, bool greater) { return less ? -1 : greater ? 1 : 0; }
 
+bool IsScalar(const PlainJson& value) {
+  return value.kind != Kind::kArray && value.kind != Kind::kObject;
+}
+
 bool Equal(const PlainJson& a, const PlainJson& b) {
-  if (a.kind != b.kind || !IsPlainScalar(a)) return false;
-  return a.kind == Kind::kNumber ? ComparePlainNumbers(a.text, b.text) == 0 : a.text == b.text;
+  if (b.kind == Kind::kNumber && IsPlainNumber(a)) return ComparePlainNumbers(a.text, b.text) == 0;
+  if (a.kind != b.kind || !IsScalar(a)) return false;
+  return a.text == b.text;
 }
 
 // Nothing if the two have no order.
 std::optional<int> Compare(const PlainJson& a, const PlainJson& b) {
-  if (a.kind == Kind::kNumber && b.kind == Kind::kNumber)
-    return ComparePlainNumbers(a.text, b.text);
+  if (b.kind == Kind::kNumber && IsPlainNumber(a)) return ComparePlainNumbers(a.text, b.text);
   if (a.kind == Kind::kString && b.kind == Kind::kString) return a.text.compare(b.text);
   return std::nullopt;
 }
@@ -64,13 +66,16 @@ std::string Trim(const std::string& text) {
 
 PlainCondition ReadComparison(const std::string& text) {
   const bool quoted = text.starts_with('"');
-  const size_t end_of_path = quoted ? text.find('"', 1) + 1 : text.find_first_of("=!<>");
+  const size_t first = text.find_first_of("[=!<>");
+  const bool search = !quoted && first != std::string::npos && text[first] == '[';
+  const size_t behind = search ? text.find(']', first) + 1 : 0;
+  const size_t end_of_path = quoted ? text.find('"', 1) + 1 : text.find_first_of("=!<>", behind);
   const std::string path = Trim(text.substr(0, end_of_path));
   const size_t op = text.find_first_of("=!<>", end_of_path);
   const size_t op_size = text[op] != '=' && text[op + 1] == '=' ? 2 : 1;
   const std::string written = Trim(text.substr(op + op_size));
   std::optional<PlainJson> value = ParsePlainJson(written);
-  if (!value || !IsPlainScalar(*value)) value = PlainJson{.kind = Kind::kString, .text = written};
+  if (!value || !IsScalar(*value)) value = PlainJson{.kind = Kind::kString, .text = written};
   return {.op = text.substr(op, op_size),
           .path = quoted ? path.substr(1, path.size() - 2) : path,
           .value = *value};
@@ -90,6 +95,19 @@ PlainCondition ReadDocument(const PlainJson& document) {
 
 }  // namespace
 
+bool IsPlainNumber(const PlainJson& value) {
+  if (value.kind == Kind::kNumber) return true;
+  if (value.kind != Kind::kString) return false;
+  const std::optional<PlainJson> inside = ParsePlainJson(value.text);
+  return inside && inside->kind == Kind::kNumber && inside->text == value.text;
+}
+
+std::string PlainNumberForm(const std::string& number) {
+  const Decimal decimal = ReadDecimal(number);
+  if (decimal.digits.empty()) return "0";
+  return (decimal.negative ? "-" : "") + decimal.digits + "e" + std::to_string(decimal.exponent);
+}
+
 int ComparePlainNumbers(const std::string& a, const std::string& b) {
   const Decimal x = ReadDecimal(a);
   const Decimal y = ReadDecimal(b);
@@ -104,6 +122,11 @@ PlainCondition ReadPlainCondition(const std::string& text) {
   const std::string trimmed = Trim(text);
   if (trimmed.starts_with('{')) return ReadDocument(ParsePlainJson(trimmed).value());
   return ReadComparison(trimmed);
+}
+
+void AddPlainPaths(const PlainCondition& condition, std::vector<PlainPath>& paths) {
+  if (!condition.path.empty()) paths.push_back(ReadPlainPath(condition.path));
+  for (const PlainCondition& part : condition.parts) AddPlainPaths(part, paths);
 }
 
 bool Holds(const PlainCondition& condition, const PlainLookup& at) {

@@ -1,8 +1,10 @@
 #include "tests/model/plain_fields.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
+#include "tests/model/plain_condition.h"
 #include "tests/support/plain_time.h"
 
 namespace pleat::inline v0_1 {
@@ -11,14 +13,46 @@ bool IsPlainScalar(const PlainJson& value) {
   return value.kind != PlainJson::Kind::kArray && value.kind != PlainJson::Kind::kObject;
 }
 
+std::string WritePlainValue(const PlainJson& value) {
+  const auto replace = [](const auto& self, PlainJson& each) -> void {
+    if (each.kind == PlainJson::Kind::kNumber) each.text = PlainNumberForm(each.text);
+    for (PlainJson& element : each.elements) self(self, element);
+  };
+  PlainJson out = value;
+  replace(replace, out);
+  return WritePlainJson(out);
+}
+
+bool NameTwiceSpoils(const PlainJson& event, const std::vector<PlainPath>& paths, bool whole) {
+  if (whole) return HasNameTwice(event);
+  const auto spoils = [&event](const PlainSteps& way) {
+    const PlainJson* at = &event;
+    for (const std::string& step : way) {
+      if (step.starts_with('[')) break;  // the whole list is looked at
+      if (std::ranges::count(at->names, step) > 1) return true;
+      at = FindPlain(*at, {.ways = {{step}}});
+      if (at == nullptr) return false;
+    }
+    return !way.empty() && HasNameTwice(*at);
+  };
+  return std::ranges::any_of(
+      paths, [&](const PlainPath& path) { return std::ranges::any_of(path.ways, spoils); });
+}
+
 std::optional<std::string> ReadPlainFields(const PlainJson& event,
-                                           const std::vector<PlainField>& fields) {
+                                           const std::vector<PlainField>& fields, bool by_value) {
   std::string out;
   for (const PlainField& field : fields) {
     const PlainJson* value = FindPlain(event, field.path);
-    if (value == nullptr || !IsPlainScalar(*value)) return std::nullopt;
+    if (value == nullptr && !field.path.optional) return std::nullopt;
+    if (value != nullptr && !IsPlainScalar(*value)) return std::nullopt;
     if (!out.empty()) out += ',';
-    out += QuotePlainJson(field.name) + ':' + WritePlainJson(*value);
+    out += QuotePlainJson(field.name) + ':';
+    if (value == nullptr) {
+      out += "null";
+    } else {
+      out += by_value ? WritePlainValue(*value) : WritePlainJson(*value);
+    }
   }
   return out;
 }

@@ -19,12 +19,21 @@ struct PlainField {
 
 bool IsPlainScalar(const PlainJson& value);
 
-// The members of the output that these are: "a":1,"b":"x". Equal text is equal type and value. Nothing if one
-// is absent or no scalar.
-std::optional<std::string> ReadPlainFields(const PlainJson& event,
-                                           const std::vector<PlainField>& fields);
+// The text of a value; equal for values that differ in the spelling of their numbers.
+std::string WritePlainValue(const PlainJson& value);
 
-// An instant, in UTC if it states no zone, or a number in `unit`, also in quotes. Nothing if there is none; `no_unit` says whether only the unit is missing.
+// Whether a name that comes twice matters: one that a path goes through, or one within the value at a path;
+// with `whole` any.
+bool NameTwiceSpoils(const PlainJson& event, const std::vector<PlainPath>& paths, bool whole);
+
+// The members of the output that these are: "a":1,"b":"x". With `by_value` equal text is equal type and
+// value. Nothing if one is absent or no scalar.
+std::optional<std::string> ReadPlainFields(const PlainJson& event,
+                                           const std::vector<PlainField>& fields,
+                                           bool by_value = false);
+
+// An instant, in UTC if it states no zone, or a number in `unit`, also in quotes. Nothing if there is none;
+// `no_unit` says whether only the unit is missing.
 std::optional<EngineTime> ReadPlainTime(const PlainJson& event, const PlainPath& path,
                                         const std::string& unit, bool& no_unit);
 

@@ -31,7 +31,9 @@ FoldOutcome PlainFolder::Fold(const PlainEvent& event) {
 
   if (event.id) {
     const auto taken = taken_.find({event.key, *event.id});
-    if (taken != taken_.end() && taken->second.at >= oldest) {
+    const Duration remembered =
+        std::max(folder_.late.allowed_lateness, folder_.late.deduplication_window);
+    if (taken != taken_.end() && taken->second.at >= SaturatingSub(time_, remembered)) {
       if (taken->second.content != event.content) return ++ledger_.conflict, FoldOutcome::kConflict;
       return ++ledger_.duplicate, FoldOutcome::kDuplicate;
     }
@@ -50,7 +52,9 @@ FoldOutcome PlainFolder::Fold(const PlainEvent& event) {
   const bool opens = open == open_.end();
   if (opens) open = OpenGroup(event);
   AddEvent(open, event);
-  if (opens && folder_.edge != Edge::kTrailing) Emit(open, Reason::kLeading, time_);
+  if (folder_.edge != Edge::kTrailing && open->second.events.size() <= folder_.leading_events) {
+    Emit(open, Reason::kLeading, time_);
+  }
   CloseBehind(open, event);
   ++(opens ? ledger_.opened : ledger_.folded);
   return opens ? FoldOutcome::kOpened : FoldOutcome::kFolded;
@@ -171,7 +175,8 @@ void PlainFolder::CloseByTime(Groups::iterator open) {
 
 void PlainFolder::Close(Groups::iterator open, Reason reason, EngineTime closed) {
   const size_t events = open->second.events.size();
-  const bool told = folder_.edge == Edge::kLeading || (folder_.edge == Edge::kBoth && events == 1);
+  const bool told = folder_.edge == Edge::kLeading ||
+                    (folder_.edge == Edge::kBoth && events <= folder_.leading_events);
   if (told) {
     ++ledger_.silent;
   } else {

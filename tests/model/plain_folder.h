@@ -32,6 +32,7 @@ namespace pleat::inline v0_1 {
 
 struct PlainEvent {
   std::string key;
+  std::string shown;  // the key, with its numbers as they came
   EngineTime at;
   std::shared_ptr<const PlainJson> json;
   size_t bytes = 0;                    // what it adds to the weight of its group

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tests/model/plain_condition.h"
+#include "tests/model/plain_fields.h"
 #include "tests/model/plain_integer.h"
 #include "tests/model/plain_number_sum.h"
 
@@ -37,7 +38,7 @@ bool Takes(const std::string& reducer, const PlainJson& value) {
       reducer != "max") {
     return true;
   }
-  return value.kind == Kind::kNumber;
+  return IsPlainNumber(value);
 }
 
 // What a reducer walks over: the values that are there and that it takes.
@@ -126,19 +127,30 @@ PlainMerged MergedChoice(const PlainMerge& merge, const Values& values) {
       chosen = &value;
     }
   }
-  return {.json = chosen == nullptr ? "null" : WritePlainJson(*chosen->json)};
+  if (chosen == nullptr) return {.json = "null"};
+  const bool extreme = merge.reducer == "min" || merge.reducer == "max";
+  return {.json = extreme ? chosen->json->text : WritePlainJson(*chosen->json)};
 }
 
-// What keys, set, distinct and array go through: one text for each element.
-std::vector<std::string> Elements(const PlainMerge& merge, const Values& values) {
-  std::vector<std::string> out;
+// What keys, set, distinct and array go through.
+struct Element {
+  std::string text;
+  std::string identity;  // equal for elements that differ in the spelling of their numbers
+};
+std::vector<Element> Elements(const PlainMerge& merge, const Values& values) {
+  std::vector<Element> out;
+  const auto add = [&](const PlainJson& value) {
+    out.push_back({WritePlainJson(value), WritePlainValue(value)});
+  };
   for (const Value& value : values) {
     if (merge.reducer == "keys") {
-      for (const std::string& name : value.json->names) out.push_back(QuotePlainJson(name));
+      for (const std::string& name : value.json->names) {
+        out.push_back({QuotePlainJson(name), QuotePlainJson(name)});
+      }
     } else if (value.json->kind == Kind::kArray) {
-      for (const PlainJson& element : value.json->elements) out.push_back(WritePlainJson(element));
+      for (const PlainJson& element : value.json->elements) add(element);
     } else {
-      out.push_back(WritePlainJson(*value.json));
+      add(*value.json);
     }
   }
   return out;
@@ -155,14 +167,14 @@ PlainMerged MergedElements(const PlainMerge& merge, const Values& values) {
   std::string list;
   uint64_t count = 0;
   std::set<std::string> listed;
-  for (const std::string& element : Elements(merge, values)) {
-    if (merge.reducer != "array" && listed.contains(element)) continue;
+  for (const auto& [element, identity] : Elements(merge, values)) {
+    if (merge.reducer != "array" && listed.contains(identity)) continue;
     if (count == bound) {
       out.cut = true;
       break;
     }
     ++count;
-    listed.insert(element);
+    listed.insert(identity);
     list += (list.empty() ? "" : ",") + element;
   }
   out.json = merge.reducer == "distinct" ? std::to_string(count) : '[' + list + ']';
@@ -175,6 +187,7 @@ PlainMerged MergedTop(const PlainMerge& merge, const Values& values) {
   const uint64_t kept = std::max<uint64_t>(1000, 10 * told);
   struct Place {
     std::string value;
+    std::string identity;
     uint64_t count = 0;
     uint64_t over = 0;
     uint64_t since = 0;
@@ -182,14 +195,14 @@ PlainMerged MergedTop(const PlainMerge& merge, const Values& values) {
   std::vector<Place> places;
   PlainMerged out;
   uint64_t since = 0;
-  for (const std::string& element : Elements(merge, values)) {
-    auto place = std::ranges::find(places, element, &Place::value);
+  for (const auto& [element, identity] : Elements(merge, values)) {
+    auto place = std::ranges::find(places, identity, &Place::identity);
     if (place == places.end() && places.size() == kept) {
       out.cut = true;
       place = std::ranges::min_element(places, {}, &Place::count);
-      *place = {element, place->count, place->count, since++};
+      *place = {element, identity, place->count, place->count, since++};
     } else if (place == places.end()) {
-      place = places.insert(places.end(), {element, 0, 0, since++});
+      place = places.insert(places.end(), {element, identity, 0, 0, since++});
     }
     ++place->count;
   }
@@ -340,7 +353,7 @@ PlainRest RestOf(const PlainEvents& events, const std::string& reducer,
         out.cut = true;
       } else {
         known.insert(name);
-        out.merges.push_back({.name = name, .reducer = reducer, .path = {name}});
+        out.merges.push_back({.name = name, .reducer = reducer, .path = {.ways = {{name}}}});
       }
     }
   }

@@ -30,7 +30,10 @@ void PlainNumberSum::Add(const std::string& number) {
   if (!IsPlainInteger(number)) {
     any_double = true;
     AddDouble(ReadPlainDouble(number));
-  } else if (!saturated) {
+    return;
+  }
+  any_integer = true;
+  if (!saturated) {
     const std::optional<int64_t> value = ReadPlainInteger(number);
     saturated = !value || __builtin_add_overflow(integers, *value, &integers);
     if (saturated) integers = number.starts_with('-') ? INT64_MIN : INT64_MAX;
@@ -38,6 +41,7 @@ void PlainNumberSum::Add(const std::string& number) {
 }
 
 void PlainNumberSum::Add(const PlainNumberSum& other) {
+  any_integer |= other.any_integer;
   if (!saturated) {
     saturated = other.saturated || __builtin_add_overflow(integers, other.integers, &integers);
     if (saturated) integers = other.integers < 0 ? INT64_MIN : INT64_MAX;
@@ -59,6 +63,7 @@ PlainNumberSum PlainNumberSum::Total() const {
 }
 
 std::string PlainNumberSum::Text() const {
+  if (!any_integer && !any_double) return "null";
   return any_double ? WritePlainDouble(Total().doubles) : std::to_string(integers);
 }
 

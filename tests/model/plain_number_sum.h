@@ -21,6 +21,7 @@ struct PlainNumberSum {
   int64_t integers = 0;
   double doubles = 0;
   double lost = 0;
+  bool any_integer = false;
   bool any_double = false;
   bool saturated = false;  // the integers
   bool full = false;       // the doubles
@@ -32,7 +33,7 @@ struct PlainNumberSum {
   // All of it, in `doubles`; `saturated` if either is.
   PlainNumberSum Total() const;
 
-  // As it is printed.
+  // As it is printed; null without a number.
   std::string Text() const;
 
  private:

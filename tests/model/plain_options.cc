@@ -99,6 +99,8 @@ std::map<std::string, Take> OptionsInto(NdjsonOptions& options) {
       {"--flush-when", condition(options.flush_when)},
       {"--cancel-when", condition(options.cancel_when)},
       {"--edge", choice(folder.edge, edges)},
+      {"--leading", [&](const std::string& text) { folder.leading_events = std::stoull(text); }},
+      {"--deduplication-window", duration(folder.late.deduplication_window)},
       {"--partial-every", duration(folder.partial_every)},
       {"--time", path(options.time)},
       {"--time-unit", [&](const std::string& text) { options.time_unit = text; }},

@@ -1,5 +1,6 @@
 #include "tests/model/plain_sum.h"
 
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <cstdint>
@@ -13,12 +14,19 @@ double PlainReal(double number) { return std::isnan(number) ? 0 : number; }
 }  // namespace
 
 bool SameDelta(const Delta& a, const Delta& b) {
-  if (a.kind() != b.kind()) return false;
-  switch (a.kind()) {
-    case Delta::Kind::kInteger: return a.whole() == b.whole();
-    case Delta::Kind::kReal: return PlainReal(a.real()) == PlainReal(b.real());
-    default: return true;
-  }
+  const auto wide = [](const Delta& x) -> long double {
+    switch (x.kind()) {
+      case Delta::Kind::kInteger: return static_cast<long double>(x.whole());
+      case Delta::Kind::kReal:
+        if (x.real() < -0x1p63) return -0x1.1p63L;
+        return std::min<long double>(PlainReal(x.real()), 0x1p63L);
+      case Delta::Kind::kAbove: return 0x1p63L;
+      case Delta::Kind::kBelow: return -0x1.1p63L;
+      case Delta::Kind::kNone: return 0;
+    }
+    return 0;
+  };
+  return wide(a) == wide(b);
 }
 
 void PlainSum::Add(const Delta& delta) {
@@ -28,6 +36,7 @@ void PlainSum::Add(const Delta& delta) {
     case Delta::Kind::kAbove: return FillWholes(/*below=*/false);
     case Delta::Kind::kBelow: return FillWholes(/*below=*/true);
     case Delta::Kind::kReal: any_real_ = true; return reals_.Add(PlainReal(delta.real()));
+    case Delta::Kind::kNone: return;
   }
 }
 
@@ -85,6 +94,7 @@ double PlainSum::Reals::Value() {
 Amount PlainSum::amount() const {
   Amount out{.count = count_, .sum = whole_, .real = static_cast<double>(whole_)};
   out.saturated = whole_full_;
+  out.none = count_ > 0 && !any_whole_ && !any_real_;
   if (!any_real_) return out;
   out.integer = false;
   Reals all = reals_;

@@ -40,7 +40,8 @@ class PlainSum {
   Reals reals_;
 };
 
-// Whether two deltas are the same content: the same kind, and the same number.
+// Whether two deltas are the same content: the same number, whatever its kind. None is as 0, and so is NaN;
+// numbers beyond 64 bits are as above or below.
 bool SameDelta(const Delta& a, const Delta& b);
 
 }  // namespace pleat::inline v0_1

@@ -17,8 +17,7 @@ Duration DrawSteps(Choices& choices, const PresenceConfig& config, uint64_t end)
   return Duration{config.stride * static_cast<int64_t>(choices.Below(end))};
 }
 
-void DrawSpans(Choices& choices, PresenceConfig& config) {
-  PresenceOptions& options = config.presence;
+void DrawSpans(Choices& choices, const PresenceConfig& config, PresenceOptions& options) {
   options.ttl = Duration{config.stride} + DrawSteps(choices, config, 12);
   options.grace = choices.OneIn(3) ? Duration{0} : DrawSteps(choices, config, 8);
   if (choices.OneIn(16))
@@ -69,6 +68,7 @@ PresenceVerb DrawPresenceVerb(Choices& choices, bool is_end) {
   using enum PresenceVerb;
   if (is_end && choices.OneIn(40)) return choices.OneOf({kStop, kClose});
   if (choices.OneIn(50)) return kRestart;
+  if (choices.OneIn(40)) return kSetOptions;
   return choices.OneOf({kEnter,   kEnter,   kEnter,       kEnter, kEnter, kBeat,  kBeat,
                         kBeat,    kUpdate,  kUpdate,      kLeave, kLeave, kLeave, kAdvance,
                         kAdvance, kAdvance, kAdvanceSome, kCrowd, kWatch, kRead,  kRead});
@@ -87,7 +87,7 @@ PresenceConfig DrawPresenceConfig(Choices& choices, Axis axis, int partitions) {
   if (choices.OneIn(4)) {
     config.engine.future_limit = Duration{config.stride * choices.OneOf({1, 30})};
   }
-  DrawSpans(choices, config);
+  DrawSpans(choices, config, config.presence);
   DrawPresenceLimits(choices, config);
   config.series = DrawNames(choices, 's', choices.OneOf<size_t>({1, 2, 5, 12}));
   config.users = DrawNames(choices, 'u', choices.OneOf<size_t>({1, 2, 4, 20}));
@@ -124,6 +124,11 @@ std::vector<PresenceOp> DrawPresenceOps(Choices& choices, const PresenceConfig& 
     if (op.verb == PresenceVerb::kCrowd) op.crowd = choices.Below(config.crowd);
     if (op.verb == PresenceVerb::kAdvanceSome) op.budget = choices.Below(4);
     if (op.verb == PresenceVerb::kRestart) op.skips = choices.OneIn(3);
+    const bool restarts = op.verb == PresenceVerb::kRestart && choices.OneIn(2);
+    if (restarts || op.verb == PresenceVerb::kSetOptions) {
+      op.options = config.presence;
+      DrawSpans(choices, config, *op.options);
+    }
     op.watcher = choices.Below(4);
     if (choices.OneIn(2)) op.prefix = choices.Below(3);
     op.max = choices.OneOf<size_t>({1, 2, 5, 50, 0});
@@ -151,9 +156,9 @@ std::ostream& operator<<(std::ostream& out, const PresenceConfig& c) {
 }
 
 std::ostream& operator<<(std::ostream& out, const PresenceOp& op) {
-  constexpr std::array<std::string_view, 12> kVerbs = {
-      "enter",        "beat",  "update", "leave", "crowd", "advance",
-      "advance some", "watch", "read",   "stop",  "close", "restart"};
+  constexpr std::array<std::string_view, 13> kVerbs = {
+      "enter", "beat", "update", "leave", "crowd",       "advance", "advance some",
+      "watch", "read", "stop",   "close", "set options", "restart"};
   constexpr std::array<std::string_view, 5> kGenerations = {
       "latest", "one before", "the neighbour's", "zero", "the largest"};
   out << kVerbs.at(static_cast<size_t>(op.verb)) << " s" << op.series << " u" << op.user << " c"
@@ -168,6 +173,10 @@ std::ostream& operator<<(std::ostream& out, const PresenceOp& op) {
     if (op.prefix) out << ", a prefix of " << *op.prefix;
   }
   if (op.skips) out << ", numbers skipped";
+  if (op.options) {
+    out << ", options: ttl " << ShortText(op.options->ttl) << ", grace "
+        << ShortText(op.options->grace);
+  }
   return out << " (read " << ShortText(op.ahead) << " ahead)";
 }
 

@@ -163,6 +163,7 @@ class PresenceEpisode {
         return model_.Stop();
       case PresenceVerb::kClose: return Close();
       case PresenceVerb::kRestart: return Restart(op);
+      case PresenceVerb::kSetOptions: return SetOptions(*op.options);
     }
   }
 
@@ -221,18 +222,29 @@ class PresenceEpisode {
     closed_ = true;
   }
 
-  // Generations of before go on naming their connections. The tables' own key is another one.
+  void SetOptions(const PresenceOptions& options) {
+    if (closed_) return;
+    Expect("setting options", std::string(presence_.SetOptions(options).message()), "");
+    options_ = options;
+    model_.SetOptions(options);
+  }
+
+  // Other options are those of a SetOptions() at the cut. Generations of before go on naming their connections. The tables' own key is another one.
   void Restart(const PresenceOp& op) {
     if (closed_) return;
     StringSink snapshot;
     const absl::Status taken = TakeSnapshot(*engine_, snapshot);
     Expect("taking a snapshot", std::string(taken.message()), "");
-    const uint64_t numbered = presence_.ledger().changes;
+    const auto times = [](const PresenceOptions& o) { return std::pair(o.ttl, o.grace); };
+    const bool changes = op.options && times(*op.options) != times(options_);
+    if (op.options) options_ = *op.options;
+    if (changes) model_.SetOptions(options_);
+    const uint64_t numbered = changes ? model_.ledger().changes : presence_.ledger().changes;
     any().RemoveListener(told_);
     EngineOptions options = config_.engine;
     ++options.internals.hash_key->front();
     engine_ = Engine::Open(options).value();
-    presence_ = Readers(*engine_, "presence", config_.presence);
+    presence_ = Readers(*engine_, "presence", options_);
     const uint64_t skip = op.skips ? RestoreOptions().skip_numbers : 0;
     StringSource source(snapshot.bytes);
     const absl::Status restored = RestoreSnapshot(*engine_, source, {.skip_numbers = skip});
@@ -240,12 +252,14 @@ class PresenceEpisode {
     if (stopped_) engine_->Stop();
     StringSink again;
     Expect("taking another one", std::string(TakeSnapshot(*engine_, again).message()), "");
-    const bool same = skip > 0 || again.bytes == snapshot.bytes;
+    const bool same = skip > 0 || changes || again.bytes == snapshot.bytes;
     Expect("its bytes", same ? "the same" : "others", "the same");
     skipped_ += skip;
     ++restarts_;
     ++seen_.restarts;
     any().AddListener(told_, {.is_prefix = true});
+    if (changes)
+      told_.MayHaveChanges();  // it listens behind the changes that the options have made
     KeepFrom(numbered);
   }
 
@@ -511,6 +525,7 @@ class PresenceEpisode {
   }
 
   const PresenceConfig& config_;
+  PresenceOptions options_ = config_.presence;
   std::unique_ptr<Engine> engine_;
   Readers presence_;
   PresenceModel model_;

@@ -54,6 +54,7 @@ enum class PresenceVerb {
   kRead,
   kStop,
   kClose,
+  kSetOptions,
   kRestart  // a snapshot, the end of the engine, and another engine that goes on from there
 };
 
@@ -77,6 +78,8 @@ struct PresenceOp {
   size_t crowd = 0;
   size_t budget = SIZE_MAX;
   bool skips = false;  // a restart: numbers, as after the end of a process
+  std::optional<PresenceOptions> options =
+      std::nullopt;  // to set, or of the engine behind a restart
   // Of watching: one of a few watchers, of a series or of so many bytes of its name; changes a read.
   size_t watcher = 0;
   std::optional<size_t> prefix = {};

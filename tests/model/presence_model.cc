@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <functional>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 namespace pleat::inline v0_1 {
 
@@ -61,6 +63,40 @@ void PresenceModel::DropLinksThatAreGone() {
 EngineTime PresenceModel::FirstDeadline() const {
   const std::optional<Due> due = NextDue();
   return due ? due->at : kNever;
+}
+
+// Who is here again is told first, by their places; then who is away or gone, as time would have had
+// it, but now. Who is gone is told once.
+void PresenceModel::SetOptions(const PresenceOptions& options) {
+  options_ = options;
+  std::vector<std::tuple<Place, std::string, std::string>> back;
+  for (const auto& [series, room] : rooms_) {
+    for (const auto& [name, person] : room.users) {
+      const Place place = PlaceOf(person);
+      if (person.away && Deadline(place) > now()) back.emplace_back(place, series, name);
+    }
+  }
+  std::sort(back.begin(), back.end());
+  for (const auto& [place, series, name] : back) {
+    rooms_[series].users[name].away = false;
+    --ledger_.went_away;
+    Tell(Cause::kRestored, series, name, now());
+  }
+  while (const std::optional<Due> due = NextDue()) {
+    if (due->at > now()) break;
+    Person& person = rooms_[due->series].users[due->user];
+    if (!std::exchange(person.away, true)) {
+      ++ledger_.went_away;
+      if (GoneAt(PlaceOf(person)) > now()) {
+        Tell(Cause::kAway, due->series, due->user, now());
+        continue;
+      }
+    }
+    ++ledger_.timed_out;
+    ledger_.expired += person.links.size();
+    Remove(due->series, due->user, now());
+  }
+  DropLinksThatAreGone();
 }
 
 void PresenceModel::Close() {

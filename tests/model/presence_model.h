@@ -59,6 +59,7 @@ class PresenceModel {
   void Advance(EngineTime now) { MoveTime(now); }
   void Stop() { stopped_ = true; }
   void Close();
+  void SetOptions(const PresenceOptions& options);
 
   // Whether what the next calls bring, a connection or other metadata, would exceed max_bytes: the
   // model knows no bytes.
@@ -157,7 +158,7 @@ class PresenceModel {
   const int partitions_;
   const Home home_;
   bool full_ = false;
-  const PresenceOptions options_;
+  PresenceOptions options_;
   ModelClock clock_;
   bool stopped_ = false;
   uint64_t positions_ = 0;

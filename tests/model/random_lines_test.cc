@@ -96,23 +96,17 @@ class LineMaker {
   }
 
   std::string String() {
-    static constexpr const char* kStrings[] = {R"("a")",
-                                               R"("b")",
-                                               R"("\u0061")",
-                                               R"("é")",
-                                               R"("\u00e9")",
-                                               R"("")",
-                                               R"("\n")",
-                                               R"("\u0000")",
-                                               R"("😀")",
-                                               R"("\ud83d\ude00")",
-                                               R"("\/")",
-                                               R"("/")",
-                                               R"("a,b")",
-                                               R"("\"")",
-                                               R"("\\")",
-                                               R"("\u007f")",
-                                               R"("a key that is too long to lie inline")"};
+    static constexpr const char* kStrings[] = {
+        R"("a")",      R"("b")",
+        R"("\u0061")", R"("é")",
+        R"("\u00e9")", R"("")",
+        R"("\n")",     R"("\u0000")",
+        R"("😀")",     R"("\ud83d\ude00")",
+        R"("\/")",     R"("/")",
+        R"("a,b")",    R"("\"")",
+        R"("\\")",     R"("\u007f")",
+        R"("12.5")",   R"("-1e2")",
+        R"("\u0031")", R"("a key that is too long to lie inline")"};
     return Pick(kStrings);
   }
 
@@ -148,7 +142,7 @@ class LineMaker {
   }
 
   std::string Value(int depth) {
-    static constexpr const char* kWords[] = {"true", "false", "null", "null"};
+    static constexpr const char* kWords[] = {"true", "false", "null", "null", "NaN", "-Infinity"};
     const size_t kind = Below(depth < 3 ? 100 : 60);
     if (kind < 25) return String();
     if (kind < 50) return Number();
@@ -156,7 +150,8 @@ class LineMaker {
     std::vector<std::string> parts;
     static constexpr const char* kNames[] = {"\"x\"", "\"y\"", "\"longer_name\"", "\"é\"", "\"\""};
     for (size_t i = Below(5); i > 0; --i) {
-      parts.push_back((kind < 80 ? "" : kNames[i - 1] + Colon()) + Value(depth + 1));
+      const char* const name = kNames[Chance(2) ? 0 : i - 1];
+      parts.push_back((kind < 80 ? "" : name + Colon()) + Value(depth + 1));
     }
     return kind < 80 ? "[" + Join(parts) + "]" : "{" + Join(parts) + "}";
   }
@@ -229,8 +224,10 @@ void DrawKey(LineMaker& draw, Drawn& out) {
     out.spec.event.key.emplace_back();  // all events are one group
     return;
   }
-  add_key("k", "k");
-  if (draw.Chance(20)) add_key("second", "/s");
+  static constexpr const char* kKeys[] = {"k", "k", "k", "k?", "k|s", "nowhere|k?", "v[x=1].y|k"};
+  add_key("k", draw.Pick(kKeys));
+  if (draw.Chance(20)) add_key("second", draw.Chance(50) ? "/s" : "/s?");
+  if (draw.Chance(10)) add_key("found", "w[x=a].y|v[y=true].x?");
   if (draw.Chance(10)) add_key("inner", "v.x");
   if (draw.Chance(10)) add_key("element", "/w/1");
 }
@@ -239,7 +236,7 @@ void DrawKeyAndTime(LineMaker& draw, Drawn& out) {
   DrawKey(draw, out);
   out.spec.event.time = "t";
   out.spec.event.time_unit = TimeUnit::kSeconds;
-  out.model.time = {"t"};
+  out.model.time = ReadPlainPath("t");
   out.model.time_unit = "s";
 }
 
@@ -264,8 +261,9 @@ void DrawMerges(LineMaker& draw, Drawn& out) {
                                                                   {kP99, "p99"},
                                                                   {kP999, "p999"},
                                                                   {kTop, "top"}};
-  static constexpr const char* kPaths[] = {"v",   "w",   "s",     "v.x",   "mark",
-                                           "v.0", "w.2", "v.1.0", "w.x.0", "nowhere"};
+  static constexpr const char* kPaths[] = {
+      "v",     "w",     "s",       "v.x", "mark",   "v.0",           "w.2",
+      "v.1.0", "w.x.0", "nowhere", "v|w", "v.x|w?", "v[x=a].y|mark", "w[y=1].x"};
   static constexpr const char* kSeparators[] = {",", "", " - ", "é\""};
   for (size_t i = draw.Below(8); i > 0; --i) {
     const auto [reducer, name] = draw.Pick(kReducers);
@@ -350,7 +348,7 @@ void DrawClosings(LineMaker& draw, Drawn& out) {
   if (draw.Chance(25)) spec.folder.closing = draw.Pick(kClosing);
   if (draw.Chance(25)) {
     spec.marks.close_at = "close";
-    out.model.close_at = {"close"};
+    out.model.close_at = ReadPlainPath("close");
   }
   spec.event.reorder = kLimits[draw.Below(3)];
   if (draw.Chance(40)) spec.folder.max_wait = draw.Pick(kQuiet);
@@ -358,15 +356,18 @@ void DrawClosings(LineMaker& draw, Drawn& out) {
   if (draw.Chance(25)) spec.folder.max_group_bytes = 1 + draw.Below(600);
   if (draw.Chance(25)) {
     spec.marks.quiet_path = "quiet";
-    out.model.quiet = {"quiet"};
+    out.model.quiet = ReadPlainPath("quiet");
   } else if (spec.folder.quiet_period != kForever && draw.Chance(40)) {
     static constexpr Duration kFloors[] = {1us, 300ms, 999ms};
     spec.folder.quiet_floor = draw.Pick(kFloors);
     static constexpr const char* kClasses[] = {"", "status", "mark", "v"};
     spec.marks.key_class = draw.Pick(kClasses);
-    if (!spec.marks.key_class.empty()) out.model.key_class = {spec.marks.key_class};
+    if (!spec.marks.key_class.empty()) out.model.key_class = ReadPlainPath(spec.marks.key_class);
   }
-  if (draw.Chance(25)) spec.folder.edge = draw.Chance(50) ? Edge::kLeading : Edge::kBoth;
+  if (draw.Chance(25)) {
+    spec.folder.edge = draw.Chance(50) ? Edge::kLeading : Edge::kBoth;
+    if (draw.Chance(50)) spec.folder.leading_events = draw.Chance(50) ? 2 : 3;
+  }
   static constexpr Duration kEvery[] = {1s, 3s, 7500ms};
   if (draw.Chance(25) && spec.folder.edge != Edge::kLeading)
     spec.folder.partial_every = draw.Pick(kEvery);
@@ -375,8 +376,8 @@ void DrawClosings(LineMaker& draw, Drawn& out) {
   if (draw.Chance(25)) spec.event.future_limit = 25s;
   const bool limited = spec.folder.late.allowed_lateness != kForever;
   if (limited && draw.Chance(25)) {
-    spec.marks.id = "id";
-    out.model.id = {"id"};
+    spec.marks.id = draw.Chance(50) ? "id" : "id?";
+    out.model.id = ReadPlainPath(spec.marks.id);
   } else if (limited && draw.Chance(50)) {
     spec.folder.late.on_late = draw.Chance(50) ? OnLate::kFold : OnLate::kCorrect;
   }

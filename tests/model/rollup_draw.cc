@@ -13,6 +13,7 @@
 #include "tests/model/rollup_words.h"
 #include "tests/model/series_draw.h"
 #include "tests/support/start.h"
+#include "tests/support/uneven_calendar.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -24,9 +25,9 @@ std::vector<Delta> DrawDeltas(Choices& choices, bool may_saturate) {
   constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
   switch (choices.Below(may_saturate ? 6 : 4)) {
     case 0: return {1};
-    case 1: return {1, 2, -1, 0, 1'000'000'007};
+    case 1: return {1, 2, -1, 0, 1'000'000'007, Delta::None()};
     case 2: return {0.25, -0.25, 0.75, 1e6};
-    case 3: return {1, -2, 0.25, 7, 0};
+    case 3: return {Delta::None(), -2, 0.25, Delta::None(), 0};
     case 4: return {INT64_MAX, INT64_MIN, 1, -1, Delta::Above(), Delta::Below()};
     default: return {1e308, -1e308, kInfinity, -kInfinity, kNoNumber, 1};
   }
@@ -34,6 +35,31 @@ std::vector<Delta> DrawDeltas(Choices& choices, bool may_saturate) {
 
 Duration Around(Choices& choices, const RollupConfig& config, uint64_t most) {
   return Duration{config.stride * static_cast<int64_t>(choices.Below(most))};
+}
+
+// Whether events that bring windows due may meet a full backlog: then no counter is forgotten, because
+// one that is over has all that is due closed first.
+bool MeetsBacklog(const RollupConfig& config) {
+  return config.engine.axis == Axis::kEvent &&
+         config.rollup.limits.max_backlog != RollupLimits().max_backlog;
+}
+
+// What may change while a counter runs.
+void DrawPeriods(Choices& choices, const RollupConfig& config, RollupOptions& rollup) {
+  rollup.retention = choices.OneIn(2) ? Around(choices, config, 40) : Duration{0};
+  rollup.forget_after =
+      choices.OneIn(3) ? rollup.retention + Around(choices, config, 30) : kForever;
+  if (choices.OneIn(20)) rollup.retention = rollup.forget_after = kForever;
+}
+
+RollupOptions DrawOthers(Choices& choices, const RollupConfig& config) {
+  RollupOptions others = config.rollup;
+  DrawPeriods(choices, config, others);
+  if (others.on_late != OnLateAdd::kCorrect) {
+    others.on_late = choices.OneOf({OnLateAdd::kReject, OnLateAdd::kClamp});
+  }
+  if (MeetsBacklog(config)) others.forget_after = kForever;
+  return others;
 }
 
 void DrawRules(Choices& choices, RollupConfig& config) {
@@ -47,7 +73,13 @@ void DrawRules(Choices& choices, RollupConfig& config) {
                                (last / rollup.windows.front() + times - 1));
     }
   }
-  if (choices.OneIn(30)) rollup.windows = {Duration{1} + (kEndOfTime - kT0)};
+  if (config.stride > 1 && choices.OneIn(3)) {
+    rollup.windows = {10 * Duration{config.stride}};
+    if (choices.OneIn(2)) rollup.windows.push_back(3 * rollup.windows.front());
+    MakeUneven(rollup);
+  } else if (choices.OneIn(30)) {
+    rollup.windows = {Duration{1} + (kEndOfTime - kT0)};
+  }
   rollup.allowed_lateness = Around(choices, config, choices.OneOf<uint64_t>({1, 4, 12, 40}));
   if (choices.OneIn(3)) rollup.margin = Around(choices, config, 12);
   if (choices.OneIn(60)) rollup.margin = kForever - Duration{1};
@@ -55,11 +87,10 @@ void DrawRules(Choices& choices, RollupConfig& config) {
   if (choices.OneIn(2)) {
     rollup.deduplication_window = rollup.allowed_lateness + Around(choices, config, 20);
   }
-  if (choices.OneIn(2)) rollup.retention = Around(choices, config, 40);
-  if (choices.OneIn(3)) rollup.forget_after = rollup.retention + Around(choices, config, 30);
-  if (choices.OneIn(20)) rollup.retention = rollup.forget_after = kForever;
+  DrawPeriods(choices, config, rollup);
   rollup.clears = choices.OneIn(3);
   if (choices.OneIn(3)) rollup.leases.max_deliveries = 1 + static_cast<uint32_t>(choices.Below(3));
+  rollup.leases.wait_behind_dead = rollup.leases.max_deliveries % 2 == 1;
 }
 
 void DrawRollupLimits(Choices& choices, RollupConfig& config) {
@@ -69,9 +100,9 @@ void DrawRollupLimits(Choices& choices, RollupConfig& config) {
   // What an event meets depends on what has been closed before.
   config.rollup.limits.max_backlog = 1 + choices.Below(6);
   config.settles = true;
-  if (config.engine.axis == Axis::kArrival) return;
+  if (!MeetsBacklog(config)) return;
   config.batch = 2;
-  config.rollup.forget_after = kForever;  // a counter that is over has all that is due closed first
+  config.rollup.forget_after = kForever;
 }
 
 // Around `clock`, mostly a little before it; ties are frequent.
@@ -95,6 +126,7 @@ RollupVerb DrawRollupVerb(Choices& choices, const RollupConfig& config, bool is_
   if (config.rollup.clears && choices.OneIn(4)) return kClear;
   if (choices.OneIn(40)) return kCloseAll;
   if (choices.OneIn(12)) return kRestart;
+  if (choices.OneIn(16)) return kSetOptions;
   return choices.OneOf({kAdvance, kAdvance, kAdvance, kAdvanceSome, kBatch, kBatch, kPop, kPop,
                         kLease, kLease, kAck, kAck, kNack, kAdvanceLeases, kRef, kDropRef});
 }
@@ -159,6 +191,9 @@ std::vector<RollupOp> DrawRollupOps(Choices& choices, const RollupConfig& config
           1 + static_cast<int>(choices.Below(static_cast<uint64_t>(config.engine.partitions)));
     }
     op.n = choices.Below(6);
+    const bool changes =
+        op.verb == RollupVerb::kRestart ? choices.OneIn(2) : op.verb == RollupVerb::kSetOptions;
+    if (changes) op.options = DrawOthers(choices, config);
     op.looks = choices.OneIn(3);
     op.top = choices.OneOf<size_t>({1, 2, 100});
     op.around = DrawRollupStamp(choices, config, clock);
@@ -169,21 +204,32 @@ std::vector<RollupOp> DrawRollupOps(Choices& choices, const RollupConfig& config
   return ops;
 }
 
-std::ostream& operator<<(std::ostream& out, const RollupConfig& c) {
+namespace {
+
+// The options that may change.
+std::string ChangedOf(const RollupOptions& r) {
   constexpr std::array<std::string_view, 3> kLate = {"reject", "clamp", "correct"};
+  return std::string(kLate.at(static_cast<size_t>(r.on_late))) + ", retention " +
+         ShortText(r.retention) + ", forget_after " + ShortText(r.forget_after);
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& out, const RollupConfig& c) {
   const RollupOptions& r = c.rollup;
   out << (c.engine.axis == Axis::kEvent ? "event" : "arrival") << " axis, " << c.engine.partitions
       << " partitions, watermark delay " << ShortText(c.engine.watermark_delay) << ", future_limit "
       << (c.engine.future_limit ? ShortText(*c.engine.future_limit) : "unless told") << ", windows";
   for (const Duration window : r.windows) out << " " << ShortText(window);
+  if (r.calendar) out << " by a calendar";
   return out << ", allowed_lateness " << ShortText(r.allowed_lateness) << ", margin "
-             << ShortText(r.margin) << ", " << kLate.at(static_cast<size_t>(r.on_late))
-             << ", horizon " << ShortText(r.deduplication_window) << ", retention "
-             << ShortText(r.retention) << ", forget_after " << ShortText(r.forget_after)
-             << (r.clears ? ", clears" : "") << ", max_keys " << r.limits.max_keys
-             << ", max_backlog " << r.limits.max_backlog << ", max_deliveries "
-             << r.leases.max_deliveries << ", " << c.keys.size() << " keys, " << c.ids.size()
-             << " ids, deltas " << Said(c.deltas) << (c.settles ? "" : ", not settled");
+             << ShortText(r.margin) << ", " << ChangedOf(r) << ", horizon "
+             << ShortText(r.deduplication_window) << (r.clears ? ", clears" : "") << ", max_keys "
+             << r.limits.max_keys << ", max_backlog " << r.limits.max_backlog << ", max_deliveries "
+             << r.leases.max_deliveries
+             << (r.leases.wait_behind_dead ? ", wait_behind_dead, " : ", ") << c.keys.size()
+             << " keys, " << c.ids.size() << " ids, deltas " << Said(c.deltas)
+             << (c.settles ? "" : ", not settled");
 }
 
 namespace {
@@ -198,16 +244,17 @@ std::ostream& operator<<(std::ostream& out, const RollupEventOp& event) {
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const RollupOp& op) {
-  constexpr std::array<std::string_view, 16> kVerbs = {
-      "add",          "add and get", "batch", "clear",  "close all", "advance",
-      "advance some", "pop",         "lease", "ack",    "nack",      "advance leases",
-      "ref",          "drop ref",    "stop",  "restart"};
+  constexpr std::array<std::string_view, 17> kVerbs = {
+      "add",          "add and get", "batch", "clear",       "close all", "advance",
+      "advance some", "pop",         "lease", "ack",         "nack",      "advance leases",
+      "ref",          "drop ref",    "stop",  "set options", "restart"};
   out << kVerbs.at(static_cast<size_t>(op.verb)) << " " << op.event;
   if (op.verb == RollupVerb::kAdvanceSome) out << ", budget " << op.budget;
   if (op.range != PartitionRange{}) {
     out << " of [" << op.range.begin << ", " << op.range.end << ")";
   }
   for (const RollupEventOp& event : op.events) out << "\n        " << event;
+  if (op.options) out << ", options: " << ChangedOf(*op.options);
   out << " (n " << op.n;
   if (op.looks) {
     out << ", look at top " << op.top << " around " << Said(op.around) << " by "

@@ -57,6 +57,7 @@ enum class RollupVerb {
   kRef,
   kDropRef,
   kStop,
+  kSetOptions,
   kRestart,  // a snapshot, the end of the engine, and another engine that goes on from there
 };
 
@@ -75,6 +76,8 @@ struct RollupOp {
   PartitionRange range = {};               // of a batch, and of what takes emissions
   size_t budget = SIZE_MAX;
   uint64_t n = 0;  // how many emissions; which lease
+  // To set, or of the engine behind a restart.
+  std::optional<RollupOptions> options = std::nullopt;
   // The reads that follow, unless nobody looks: how many of a top, a stamp, a resolution.
   bool looks = true;
   size_t top = 1;
@@ -96,6 +99,7 @@ struct RollupSeen {
   bool corrected_one = false;  // a correction that names an emission
   bool forgot = false;
   bool saturated = false;
+  size_t changes = 0;  // of options
 };
 
 // Draws an episode of some `count` operations and runs it. Nothing, or what differed, with the

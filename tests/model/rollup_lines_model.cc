@@ -2,7 +2,9 @@
 #include "tests/model/rollup_lines_model.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "tests/model/plain_condition.h"
 #include "tests/support/plain_time.h"
 
 namespace pleat::inline v0_1 {
@@ -18,15 +20,25 @@ Duration HorizonOf(Duration allowed_lateness) {
                                                        : allowed_lateness * kAgesRemembered;
 }
 
-// Equal for numbers that add the same: integers by value, beyond 64 bits by their sign, others by
-// the nearest double.
+// Equal for equal numbers: integers by value, beyond 64 bits by their sign, others by the nearest double.
 std::string ContentOf(const std::string& number) {
   if (number.empty()) return ContentOf("0");
-  if (!IsPlainInteger(number)) return "real " + WritePlainDouble(ReadPlainDouble(number) + 0.0);
+  if (!IsPlainInteger(number)) {
+    const double real = ReadPlainDouble(number);
+    if (real >= 0x1p63) return "above";
+    if (real < -0x1p63) return "below";
+    if (real == std::floor(real)) return "integer " + std::to_string(static_cast<int64_t>(real));
+    return "real " + WritePlainDouble(real);
+  }
   const std::optional<int64_t> value = ReadPlainInteger(number);
   if (value) return "integer " + std::to_string(*value);
   return number.starts_with('-') ? "below" : "above";
 }
+
+// By the calendar in UTC: a day begins at midnight, a week on Monday, and 1970 began on a Thursday.
+constexpr int64_t kDay = int64_t{86'400} * 1'000'000;
+
+int64_t FloorOf(int64_t number, int64_t by) { return number / by - (number % by < 0 ? 1 : 0); }
 
 std::string WriteEdge(EngineTime at) {
   return at == Clamp(at) ? '"' + WritePlainTimestamp(at) + '"' : "null";
@@ -37,8 +49,11 @@ std::string WriteEdge(EngineTime at) {
 bool RollupLinesModel::AddLine(std::string_view line, std::string& out) {
   if (line.find_first_not_of(" \t\r\n") == std::string_view::npos) return true;
   ++counts_["lines"];
-  const std::optional<PlainJson> json = ParsePlainJson(line);
-  const bool object = json && json->kind == Kind::kObject && line.size() <= (1 << 20);
+  const std::optional<PlainJson> json = ParseLoosePlainJson(line);
+  std::vector<PlainPath> paths = {options_.time, options_.id, options_.value};
+  for (const PlainField& field : options_.key) paths.push_back(field.path);
+  const bool object = json && json->kind == Kind::kObject && line.size() <= (1 << 20) &&
+                      !NameTwiceSpoils(*json, paths, /*whole=*/false);
   std::optional<Event> event = object ? ReadEvent(*json) : std::nullopt;
   if (no_unit_) return false;
   const auto is_future = [&](EngineTime at) {
@@ -89,13 +104,13 @@ std::optional<RollupLinesModel::Event> RollupLinesModel::ReadEvent(const PlainJs
   Event event{.key = *key, .id = "", .at = *at, .value = "", .content = ""};
   if (!options_.id.empty()) {
     const PlainJson* id = FindPlain(json, options_.id);
-    if (id == nullptr || !IsPlainScalar(*id)) return std::nullopt;
-    event.id = WritePlainJson(*id);
+    if (id == nullptr ? !options_.id.optional : !IsPlainScalar(*id)) return std::nullopt;
+    if (id != nullptr && id->kind != Kind::kNull) event.id = WritePlainValue(*id);
     if (event.id.size() > kLongestId) return std::nullopt;
   }
   const PlainJson* value = options_.value.empty() ? nullptr : FindPlain(json, options_.value);
-  if (value != nullptr && value->kind == Kind::kNumber) event.value = value->text;
-  event.mismatched = value != nullptr && value->kind != Kind::kNumber && value->kind != Kind::kNull;
+  if (value != nullptr && IsPlainNumber(*value)) event.value = value->text;
+  event.mismatched = value != nullptr && !IsPlainNumber(*value) && value->kind != Kind::kNull;
   event.content = ContentOf(event.value);
   return event;
 }
@@ -208,6 +223,15 @@ EngineTime RollupLinesModel::Before(Duration first, Duration second) const {
 
 EngineTime RollupLinesModel::StartOf(EngineTime at, size_t length) const {
   const int64_t size = options_.windows[length].count();
+  if (size < kDay && kDay % size != 0) {
+    const int64_t day = FloorOf(at.time_since_epoch().count(), kDay) * kDay;
+    const int64_t into = at.time_since_epoch().count() - day;
+    return EngineTime(Duration{day + into / size * size});
+  }
+  if (size % (7 * kDay) == 0) {
+    const int64_t since_monday = at.time_since_epoch().count() - 4 * kDay;
+    return EngineTime(Duration{FloorOf(since_monday, size) * size + 4 * kDay});
+  }
   const int64_t since = at.time_since_epoch().count();
   int64_t number = since / size;
   if (since % size < 0) --number;
@@ -216,6 +240,11 @@ EngineTime RollupLinesModel::StartOf(EngineTime at, size_t length) const {
 
 EngineTime RollupLinesModel::EndOf(EngineTime start, size_t length) const {
   const Duration size = options_.windows[length];
+  if (size.count() < kDay && kDay % size.count() != 0) {
+    const int64_t day = FloorOf(start.time_since_epoch().count(), kDay) * kDay;
+    const EngineTime end = std::min(start + size, EngineTime(Duration{day + kDay}));
+    return end > kEndOfTime ? kNever : end;
+  }
   return size >= kNever - start ? kNever : start + size;
 }
 

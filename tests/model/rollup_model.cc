@@ -23,6 +23,12 @@ Duration HorizonOf(const RollupOptions& options) {
   return options.allowed_lateness > kForever / 10 ? kForever : 10 * options.allowed_lateness;
 }
 
+// For which final windows are kept.
+Duration RetentionOf(const RollupOptions& options) {
+  return options.on_late == OnLateAdd::kCorrect ? std::max(options.retention, HorizonOf(options))
+                                                : options.retention;
+}
+
 // The largest multiple of `length` up to `at`, counted from 1970.
 EngineTime StartOf(EngineTime at, Duration length) {
   const Duration past = at.time_since_epoch() % length;
@@ -38,8 +44,7 @@ RollupModel::RollupModel(const EngineOptions& engine, const RollupOptions& optio
       home_of_(home_of),
       options_(options),
       horizon_(HorizonOf(options)),
-      retention_(options.on_late == OnLateAdd::kCorrect ? std::max(options.retention, horizon_)
-                                                        : options.retention),
+      retention_(RetentionOf(options)),
       forget_after_(std::max(options.forget_after, retention_)),
       delivery_(DeliveryOptions(options), engine.partitions) {}
 
@@ -58,20 +63,26 @@ EngineTime RollupModel::EarliestAccepted() const {
 }
 
 EngineTime RollupModel::AsOf() const {
-  return std::max(kBeginningOfTime, StartOf(Frontier(), options_.windows.front()));
+  return std::max(kBeginningOfTime, NameOf(0, Frontier()).start);
 }
 
 RollupModel::WindowName RollupModel::NameOf(size_t resolution, EngineTime at) const {
-  return {resolution, StartOf(at, options_.windows[resolution])};
+  const Duration length = options_.windows[resolution];
+  if (options_.calendar) return {resolution, options_.calendar(at, length).first};
+  return {resolution, StartOf(at, length)};
 }
 
 EngineTime RollupModel::EndOf(const WindowName& name) const {
   const Duration length = options_.windows[name.resolution];
+  if (options_.calendar) {
+    const EngineTime end = options_.calendar(name.start, length).second;
+    return end > kEndOfTime ? kNever : end;
+  }
   return name.start > kEndOfTime - length ? kNever : name.start + length;
 }
 
 bool RollupModel::IsKept(const WindowName& name) const {
-  return Frontier() < DeadlineAfter(EndOf(name), retention_);
+  return EndOf(name) > gone_up_to_ && Frontier() < DeadlineAfter(EndOf(name), retention_);
 }
 
 bool RollupModel::IsToBeForgotten(const std::string& key, const Counter& counter) const {
@@ -93,6 +104,16 @@ void RollupModel::MoveTime(EngineTime to) {
     ++ledger_.made_final;
     window.id = HandOut(next.key, Shown(counter, next.name), Reason::kFinal, RipeOf(next.end));
   }
+  Forget();
+}
+
+// What is gone stays gone.
+void RollupModel::SetOptions(const RollupOptions& options) {
+  MoveTime(now());
+  gone_up_to_ = std::max(gone_up_to_, SaturatingSub(Frontier(), retention_));
+  options_ = options;
+  retention_ = RetentionOf(options);
+  forget_after_ = std::max(options.forget_after, retention_);
   Forget();
 }
 
@@ -142,7 +163,7 @@ AddOutcome RollupModel::Add(std::string_view key, Delta delta, EngineTime at, st
 AddedCount RollupModel::AddAndGet(std::string_view key, Delta delta, EngineTime at,
                                   std::string_view id) {
   const AddOutcome outcome = Add(key, delta, at, id);
-  return {outcome, IsTooLong(key) ? AccurateCount{} : Accurate(key)};
+  return {outcome, Accurate(key)};
 }
 
 AddOutcome RollupModel::Clear(std::string_view key, EngineTime at, std::string_view id) {
@@ -325,11 +346,9 @@ std::optional<EventualCount> RollupModel::Eventual(std::string_view key) const {
 }
 
 AccurateCount RollupModel::Accurate(std::string_view key) const {
-  AccurateCount out;
-  out.checkpoint = AsOf();
   const auto counter = counters_.find(key);
-  if (counter != counters_.end()) out.amount = ValueOf(counter->second, kNever);
-  return out;
+  if (counter == counters_.end()) return {};
+  return {.amount = ValueOf(counter->second, kNever), .checkpoint = AsOf()};
 }
 
 std::optional<size_t> RollupModel::ResolutionOf(Duration window) const {

@@ -51,6 +51,8 @@ class RollupModel {
   void Advance(EngineTime now) { MoveTime(now); }
   void AdvanceLeases(LeaseTime now) { delivery_.MoveTime(now); }
   void Stop() { stopped_ = true; }
+  // REQUIRES: limits and leases are the same.
+  void SetOptions(const RollupOptions& options);
 
   AddOutcome Add(std::string_view key, Delta delta, EngineTime at, std::string_view id = {});
   AddedCount AddAndGet(std::string_view key, Delta delta, EngineTime at, std::string_view id = {});
@@ -169,10 +171,12 @@ class RollupModel {
   ModelClock clock_;
   const EngineOptions engine_;
   int (*const home_of_)(std::string_view, int);
-  const RollupOptions options_;
-  const Duration horizon_;    // for which ids are remembered
-  const Duration retention_;  // for which final windows are kept
-  const Duration forget_after_;
+  RollupOptions options_;
+  const Duration horizon_;  // for which ids are remembered
+  Duration retention_;      // for which final windows are kept
+  Duration forget_after_;
+  // By the options of before: windows that end by then are not kept any more.
+  EngineTime gone_up_to_ = kBeginningOfTime;
   bool stopped_ = false;
   uint64_t positions_ = 0;
   Counters counters_;

@@ -35,6 +35,7 @@ TEST_P(RollupModelProperty, EngineAgreesInEverything) {
   EXPECT_TRUE(seen.corrected_one);
   EXPECT_TRUE(seen.forgot);
   EXPECT_TRUE(seen.saturated);
+  EXPECT_GT(seen.changes, 100u);
 }
 
 TEST_P(RollupModelProperty, SameInputGivesTheSameBytes) {

@@ -52,6 +52,7 @@ inline std::string Said(const Delta& delta) {
     case Delta::Kind::kReal: return SaidOfReal(delta.real());
     case Delta::Kind::kAbove: return "above";
     case Delta::Kind::kBelow: return "below";
+    case Delta::Kind::kNone: return "none";
   }
   return "";
 }
@@ -60,7 +61,7 @@ inline std::string Said(const Amount& amount) {
          (amount.integer ? "" : " real " + SaidOfReal(amount.real)) +
          (amount.integer && amount.real != static_cast<double>(amount.sum) ? " unlike its real"
                                                                            : "") +
-         (amount.saturated ? " saturated" : "");
+         (amount.saturated ? " saturated" : "") + (amount.none ? " none" : "");
 }
 inline std::string Said(const EventualCount& count) {
   return Said(count.amount) + " as of " + Said(count.as_of) + " lag " +
@@ -70,13 +71,10 @@ inline std::string Said(const AccurateCount& count) {
   return Said(count.amount) + " from " + Said(count.checkpoint) +
          (count.loaded ? "" : " not loaded");
 }
-// What a counter comes to. Of one that is not there, the checkpoint says nothing.
+// What a counter comes to.
 template <class Side>
 std::string SaidOfValues(const Side& side, std::string_view key) {
-  const std::optional<EventualCount> eventual = side.Eventual(key);
-  const AccurateCount accurate = side.Accurate(key);
-  return "eventual " + Said(eventual) + ", accurate " +
-         (eventual ? Said(accurate) : Said(accurate.amount));
+  return "eventual " + Said(side.Eventual(key)) + ", accurate " + Said(side.Accurate(key));
 }
 inline std::string Said(const AddedCount& added) {
   if (added.outcome == AddOutcome::kStopped) return Said(added.outcome);

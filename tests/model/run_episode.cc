@@ -3,6 +3,7 @@
 #include <memory>
 #include <sstream>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <pleat/batch.h>
@@ -185,7 +186,7 @@ class Episode {
         model_.Stop();
         return;
       case Verb::kSetOptions: return SetOptions(*op.options);
-      case Verb::kRestart: return Restart();
+      case Verb::kRestart: return Restart(op);
       default: return deliveries_.Apply(op);
     }
   }
@@ -198,14 +199,19 @@ class Episode {
     model_.SetOptions(options);
   }
 
-  // Tokens of before go on naming their deliveries. The tables' own key is another one.
-  void Restart() {
+  // Tokens of before go on naming their deliveries. The tables' own key is another one. Other options
+  // are those of a SetOptions() at the cut.
+  void Restart(const Op& op) {
     trace_.Read(model_.now(), agreement_);
     StringSink snapshot;
+    const uint64_t deaths = folder_.deaths();
+    const uint64_t letters = folder_.ledger().dead;
     const absl::Status taken = TakeSnapshot(*engine_, snapshot);
     if (!taken.ok()) return agreement_.Fail("TakeSnapshot: " + std::string(taken.message()));
     EngineOptions options = config_.engine;
     if (options.internals.hash_key) ++options.internals.hash_key->front();
+    const FolderOptions before = options_;
+    if (op.options) options_ = *op.options;
     engine_ = Engine::Open(options).value();
     folder_ = Folder<Tick, Chain>(*engine_, "chains", options_, RulesOf(config_));
     StringSource source(snapshot.bytes);
@@ -213,12 +219,23 @@ class Episode {
     if (!restored.ok()) {
       return agreement_.Fail("RestoreSnapshot: " + std::string(restored.message()));
     }
+    if (op.options && Changes(before, options_)) model_.SetOptions(options_);
     if (stopped_) engine_->Stop();
+    deaths_before_ += deaths - letters;
     trace_.Follow(folder_);
     StringSink again;
     Expect<uint64_t>("whether a second snapshot can be taken", TakeSnapshot(*engine_, again).ok(),
                      true);
+    if (op.options) return;
     Expect<uint64_t>("whether it has the bytes of the first", again.bytes == snapshot.bytes, true);
+  }
+  // Whether options differ that a snapshot has, all of which are drawn here.
+  static bool Changes(const FolderOptions& before, const FolderOptions& now) {
+    const auto described = [](const FolderOptions& o) {
+      return std::tuple(o.quiet_period, o.max_wait, o.max_events, o.max_group_bytes,
+                        o.late.allowed_lateness, o.late.on_late);
+    };
+    return described(before) != described(now);
   }
 
   Tick TickOf(const Op& op) const {
@@ -367,6 +384,10 @@ class Episode {
     Expect<uint64_t>("sizes.ready_emissions", sizes.ready_emissions, ledger.ready);
     Expect<uint64_t>("sizes.unacked_emissions", sizes.unacked_emissions, ledger.unacked);
     Expect<uint64_t>("sizes.dead_letters", sizes.dead_letters, ledger.dead);
+    if (!returned) return;
+    Expect<uint64_t>("deaths", deaths_before_ + folder_.deaths(), model_.deaths());
+    Expect<uint64_t>("whether more wait behind letters than there are",
+                     sizes.behind_dead > model_.behind_dead(), false);
   }
 
   // At the end of time a lease is over as soon as it is given.
@@ -410,8 +431,10 @@ class Episode {
     AdvanceWhole(kEndOfTime, SIZE_MAX);
     AdvanceLeases(LeaseTime(kEndOfTime), SIZE_MAX);
     deliveries_.Pop(SIZE_MAX, {});
+    Expect<uint64_t>("sizes.behind_dead", folder_.sizes().behind_dead, model_.behind_dead());
     deliveries_.ScanDeadLetters(7);
     deliveries_.DropAllDeadLetters();
+    deliveries_.Pop(SIZE_MAX, {});
     CompareCounts();
     Expect<uint64_t>("emissions that are still waited for", folder_.ledger().unacked, 0);
   }
@@ -421,6 +444,7 @@ class Episode {
   std::unique_ptr<Engine> engine_;
   Folder<Tick, Chain> folder_;
   FoldModel model_;
+  uint64_t deaths_before_ = 0;  // the restarts, beside those that a snapshot had
   Agreement agreement_;
   DeliveryEpisode deliveries_;
   TraceAgreement trace_;

@@ -106,6 +106,27 @@ TEST_F(RollupDelivery, ACorrectionWaitsForTheWindowItCorrects) {
   EXPECT_EQ(out[0].corrects, leases[0].id);
 }
 
+// So that who keeps the latest window of a key never goes back.
+TEST_F(RollupDelivery, LaterWindowsOfAKeyWaitBehindItsDeadLetterIfTheyShall) {
+  Open({.windows = {10s},
+        .allowed_lateness = 5s,
+        .leases = {.max_deliveries = 1, .wait_behind_dead = true}});
+  Finalize(3);
+  auto leases = Lease(1);
+  ASSERT_THAT(Lines(leases), ElementsAre("a 0-10 0/1 final"));
+  leases[0].Nack();
+  EXPECT_THAT(PopLines(),
+              ElementsAre("b 0-10 0/1 final", "b 10-20 1/1 final", "b 20-30 2/1 final"));
+  EXPECT_EQ(counter().any().sizes().behind_dead, 2u);
+  EXPECT_EQ(counter().RetryDeadLetter(leases[0].delivery.token), LeaseOutcome::kDone);
+  leases = Lease();
+  ASSERT_THAT(Lines(leases), ElementsAre("a 0-10 0/1 final"));
+  leases[0].Nack();
+  EXPECT_EQ(counter().deaths(), 2u);
+  EXPECT_EQ(counter().DropDeadLetter(leases[0].delivery.token), LeaseOutcome::kDone);
+  EXPECT_THAT(PopLines(), ElementsAre("a 10-20 1/1 final", "a 20-30 2/1 final"));
+}
+
 TEST_F(RollupDelivery, AfterTheLastDeliveryAWindowIsADeadLetter) {
   Open({.windows = {10s}, .allowed_lateness = 5s, .leases = {.max_deliveries = 2}});
   Finalize(1);

@@ -30,7 +30,8 @@ TEST_F(RollupTest, TheSameIdWithAnotherDeltaIsAConflict) {
   Open({.windows = {10s}, .allowed_lateness = 5s});
   Add("a", 3s, 7, "id");
   EXPECT_EQ(Add("a", 3s, 8, "id"), kConflict);
-  EXPECT_EQ(Add("a", 3s, 7.0, "id"), kConflict);  // another kind of number
+  EXPECT_EQ(Add("a", 3s, 7.5, "id"), kConflict);
+  EXPECT_EQ(Add("a", 3s, 7.0, "id"), kDuplicate);  // the same number, of another kind
   EXPECT_EQ(Add("a", 3s, Delta::Above(), "id"), kConflict);
   EXPECT_EQ(Add("a", 3s, 7, "id"), kDuplicate);
   EXPECT_EQ(Sum("a"), 7);

@@ -107,6 +107,12 @@ class DrawnRollup {
         call.what = SavedCall::kOthers;
         call.at = kT0 + 10s * ((now_ - kT0) / 10s - static_cast<int64_t>(Draw(5)));
         break;
+      case 16:
+        if (Draw(4) > 0) break;
+        call.what = SavedCall::kSetOptions;
+        call.periods = {.retention = Draw(3) * 15s};
+        if (Draw(2) == 0) call.periods.forget_after = call.periods.retention + Draw(3) * 10s;
+        break;
       default: break;
     }
     host_.Apply(call);
@@ -200,7 +206,8 @@ TEST_P(SavingRollup, HasTheBytesOfTheMomentAtWhichItBegan) {
       twin.Calls(before);
       const std::string expected = twin.Save();
       FieldWriter out;
-      for (bool more = book.book().BeginSave(out); more;) {
+      UncountedCopies copies;
+      for (bool more = book.book().BeginSave(out, copies); more;) {
         const uint64_t meanwhile = random() % 3 == 0 ? random() % 40 : random() % 3;
         book.Calls(meanwhile);
         twin.Calls(meanwhile);
@@ -223,7 +230,8 @@ TEST_P(SavingRollup, LoadsWhatWasSavedWhileItChanged) {
     book.Calls(500 + random() % 2000);
     const StoredHost at_cut(book.host(), seed + 1);
     FieldWriter out;
-    for (bool more = book.book().BeginSave(out); more;) {
+    UncountedCopies copies;
+    for (bool more = book.book().BeginSave(out, copies); more;) {
       book.Calls(random() % 20);
       more = book.book().SaveNext(out);
     }

@@ -108,6 +108,7 @@ std::string StoredHost::Apply(const StoredCall& call) {
       return "";
     }
     case StoredCall::kCloseAll: return CloseAll(call);
+    case StoredCall::kSetOptions: return SetOptions(call);
     case StoredCall::kWhats: break;
   }
   return "nothing";
@@ -287,6 +288,12 @@ std::string StoredHost::CloseAll(const StoredCall& call) {
     }
     return Time(floor);
   });
+}
+
+std::string StoredHost::SetOptions(const StoredCall& call) {
+  call.periods.SetIn(options_);
+  Do(call.now, [&](const Instant& at) { book_.SetOptions(options_, at); });
+  return "set";
 }
 
 std::shared_ptr<const SharedCount> StoredHost::Share(std::string_view key, EngineTime now) {

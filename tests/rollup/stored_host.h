@@ -18,6 +18,17 @@
 
 namespace pleat::inline v0_1 {
 
+// The options that may change, but for limits, leases and on_late.
+struct Periods {
+  Duration retention{0};
+  Duration forget_after = kForever;
+
+  void SetIn(RollupOptions& options) const {
+    options.retention = retention;
+    options.forget_after = forget_after;
+  }
+};
+
 // One call on a host; which fields mean something depends on `what`.
 struct StoredCall {
   enum What : uint8_t {
@@ -34,6 +45,7 @@ struct StoredCall {
     kPublish,
     kOthers,  // another instance publishes
     kCloseAll,
+    kSetOptions,
     kWhats
   };
   What what = kRead;
@@ -44,6 +56,7 @@ struct StoredCall {
   std::string id;
   uint64_t number = 0;  // how many, or which one
   bool fails = false;   // the store does
+  Periods periods = {};
 };
 
 class StoredHost {
@@ -94,9 +107,10 @@ class StoredHost {
   std::string EndLease(const StoredCall& call);
   std::string RetryDeadLetters(const StoredCall& call);
   std::string CloseAll(const StoredCall& call);
+  std::string SetOptions(const StoredCall& call);
   absl::StatusOr<Checkpoint> Keep(const std::string& key, const Checkpoint& ours, bool fails);
 
-  const RollupOptions options_;
+  RollupOptions options_;
   const HashKey hash_key_;
   const HashKey name_key_ = MakeHashKey(17, 4);
   PagePool pool_;

@@ -17,6 +17,7 @@
 #include "tests/support/sanitized.h"
 #include "tests/support/seeds.h"
 #include "tests/support/start.h"
+#include "tests/support/uneven_calendar.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -34,13 +35,13 @@ class Episode {
     options.windows = {10 * kSecond};
     if (Below(2) == 0) options.windows.push_back(Below(2) == 0 ? 20s : 30s);
     if (options.windows.size() > 1 && Below(2) == 0) options.windows.push_back(60s);
+    if (Below(3) == 0) MakeUneven(options);
     options.allowed_lateness = kSecond * Below(30);
     options.margin = kSecond * Below(3);
     options.on_late = static_cast<OnLateAdd>(Below(3));
     if (Below(2) == 0)
       options.deduplication_window = options.allowed_lateness + kSecond * Below(30);
-    options.retention = kSecond * Below(2) * Below(100);
-    if (Below(2) == 0) options.forget_after = options.retention + kSecond * Below(2) * Below(60);
+    DrawPeriods().SetIn(options);
     options.clears = Below(3) == 0;
     if (Below(2) == 0) options.store = std::make_shared<MemoryCheckpointStore>();
     if (Below(4) == 0) options.limits.max_keys = 4;
@@ -49,7 +50,8 @@ class Episode {
     options.leases = {.max_deliveries = 2,
                       .max_leased = 1 + Below(4),
                       .max_dead_letters = 2,
-                      .on_dead_limit = static_cast<OnDeadLimit>(Below(2))};
+                      .on_dead_limit = static_cast<OnDeadLimit>(Below(2)),
+                      .wait_behind_dead = Below(2) == 0};
     lends_ = Below(2) == 0;
     has_ids_ = Below(2) == 0;
     plain_ = Below(3) == 0;
@@ -78,16 +80,28 @@ class Episode {
     // With less, how many are taken back depends on how the table of leases was filled.
     if (call.what == Call::kExpire) call.number = 1000;
     if (call.what == Call::kCloseAll && Below(4) != 0) call.what = Call::kRead;
-    if (call.what == Call::kOthers) call.at = kT0 + 10s * (((now_ - kT0) / 10s) - Below(5));
+    if (call.what == Call::kOthers) {
+      call.at = kT0 + 10s * (((now_ - kT0) / 10s) - Below(5));
+      if (options.calendar) call.at = options.calendar(call.at, 10s).first;
+    }
     if (call.what == Call::kAdd) call.delta = DrawDelta();
     if (has_ids_ && Below(3) > 0) call.id = "id " + std::to_string(Below(20));
     call.fails = Below(4) == 0;
+    if (call.what == Call::kSetOptions) call.periods = DrawPeriods();
     return call;
   }
 
   RollupOptions options;
 
  private:
+  Periods DrawPeriods() {
+    static constexpr Duration kSecond = 1s;
+    Periods periods;
+    periods.retention = kSecond * Below(2) * Below(100);
+    if (Below(2) == 0) periods.forget_after = periods.retention + kSecond * Below(2) * Below(60);
+    return periods;
+  }
+
   Delta DrawDelta() {
     static constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
     if (plain_) return static_cast<int64_t>(Below(5));

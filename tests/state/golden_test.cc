@@ -207,6 +207,23 @@ TEST(OldGolden, OfAnOlderFormatIsRefusedByNameAndStaysAsItWas) {
   EXPECT_EQ(FilesIn(storage, kPath), before);
 }
 
+// The directory of `arrival` by the version whose tables began with whole pages: places, and with them
+// the numbers of leases, were others.
+TEST(OldGolden, OfTablesThatBeganWithPagesAnswersAsItDid) {
+  const Golden golden{"before_blocks", {.axis = Axis::kArrival, .rich = false}, false};
+  FaultyStorage storage;
+  storage.OpenDirectory(kPath, IfMissing::kCreate).IgnoreError();
+  for (const std::string name : {"MANIFEST", "snapshot-1"}) {
+    storage.SetContent(std::string(kPath) + "/" + name, ContentOf(PathOf(golden) / name));
+  }
+  auto directory = StateDirectory::Open(kPath, OptionsOf(golden, storage)).value();
+  EveryCollection all(golden.choice);
+  ASSERT_TRUE(directory->Recover(all.engine()).ok());
+  all.CheckAll();
+  EXPECT_EQ(AnswersOf(all), ContentOf(PathOf(golden) / "answers.txt"));
+  all.Survive();
+}
+
 // The seeds of fuzz/snapshot_fuzz.cc, each a byte that chooses the engine, and a snapshot. Seeds that
 // are refused would leave the target blind.
 TEST(SnapshotSeeds, AreRestored) {

@@ -408,8 +408,8 @@ using SeenName = std::tuple<int, uint64_t>;
 class NumbersTest : public testing::Test {
  protected:
   // Folds a key, closes it, and lends it. `kill`: the process ends before anything else is kept.
-  void Live(bool snapshot, bool repeats = false) {
-    SmallService service(1);
+  void Live(bool snapshot, bool repeats = false, const FolderOptions& options = kNotesOptions) {
+    SmallService service(1, options);
     ASSERT_TRUE(service.Recover(kPath, {.storage = &storage_, .repeats = repeats}).ok());
     if (snapshot) {
       ASSERT_TRUE(service.TakeSnapshot().ok());
@@ -459,6 +459,20 @@ TEST_F(NumbersTest, AreNeverGivenTwiceAfterARecoveryThatWasCut) {
     EXPECT_EQ(CountDistinct({emissions_.front(), emissions_.back()}), 2u) << "cut at " << call;
     if (whole) break;
   }
+}
+
+// What repeats makes other emissions then.
+TEST_F(NumbersTest, AreOthersUnderOtherOptionsAlsoIfTheSourceRepeats) {
+  Live(true, true);
+  FolderOptions shorter = kNotesOptions;
+  shorter.quiet_period = 50s;
+  for (const FolderOptions& options : {kNotesOptions, shorter}) {
+    life_ = 0;
+    Live(false, true, options);
+  }
+  ASSERT_EQ(emissions_.size(), 3u);
+  EXPECT_EQ(emissions_[1], emissions_[0]);
+  EXPECT_NE(emissions_[2], emissions_[0]);
 }
 
 TEST_F(NumbersTest, GoOnWhereTheyStoodIfTheSourceRepeats) {

@@ -92,6 +92,8 @@ const std::vector<Edge>& Edges() {
                    "engine/base/read_fields.h",
                    "engine/base/utf8.h",
                    "engine/table/reorder_stage.h",
+                   "engine/table/spelled_key.h",
+                   "engine/table/spelled_key.h",
                    "pleat/"};
     for (const std::string_view folder :
          {"engine/lines/scan/", "engine/lines/time/", "engine/lines/reduce/", "engine/lines/plan/",

@@ -147,7 +147,8 @@ TEST(Tree, NoConstFunctionOfTheEngineGivesWhatMayBeWritten) {
       {"engine/core/any_live_set.cc", {"core"}},
       {"engine/core/any_presence.cc", {"core"}},
       {"engine/core/outbox_collection.cc", {"book", "outbox", "partition"}},
-      {"engine/partition/partition.h", {"lock", "partition"}}};
+      {"engine/partition/partition.h", {"lock", "partition"}},
+      {"engine/table/spelled_key.h", {"Write"}}};
   std::map<std::string, std::set<std::string>> found;
   for (const SourceFile& file : SourceFiles()) {
     if (!file.path.starts_with("engine/")) continue;
@@ -198,8 +199,8 @@ TEST(Tree, HasNoMorePublicTypesThanItNeeds) {
     if (!of_adapters && !file.path.starts_with("include/pleat/json"))
       typed += static_cast<int>(types);
   }
-  EXPECT_LE(all, 266);
-  EXPECT_LE(typed, 205);
+  EXPECT_LE(all, 267);
+  EXPECT_LE(typed, 206);
 }
 
 // Programs store the numbers of answers, and know those of all kinds of collections by one table.
@@ -256,9 +257,9 @@ TEST(Tree, EachPlantedMistakeFindsItsLinesOnce) {
   const std::filesystem::path root = pleat::SourceDir();
   std::ifstream mistakes(root / "tests/mistakes/mistakes.txt");
   std::string title, file, from;
-  int count = 0;
+  int titles = 0, count = 0;
   for (std::string line; std::getline(mistakes, line);) {
-    if (line.starts_with("## ")) title = line.substr(3), file.clear(), from.clear();
+    if (line.starts_with("## ")) title = line.substr(3), file.clear(), from.clear(), ++titles;
     if (title.empty()) continue;
     if (line.starts_with("@ ")) file = line.substr(2);
     if (line.starts_with('-')) from += (from.empty() ? "" : "\n") + line.substr(1);
@@ -267,6 +268,7 @@ TEST(Tree, EachPlantedMistakeFindsItsLinesOnce) {
     ++count;
   }
   EXPECT_GT(count, 40);
+  EXPECT_EQ(count, titles) << "each names its programs in one line";
 }
 
 // Before 1.0 a minor version may change anything: a program of one does not link with another.

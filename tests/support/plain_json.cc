@@ -33,9 +33,14 @@ void AppendUtf8(uint32_t code, std::string& out) {
   }
 }
 
+bool AnyTwice(std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  return std::adjacent_find(names.begin(), names.end()) != names.end();
+}
+
 class Parser {
  public:
-  explicit Parser(std::string_view text) : rest_(text) {}
+  explicit Parser(std::string_view text, bool loose = false) : rest_(text), loose_(loose) {}
 
   bool Document(PlainJson& out) {
     SkipSpace();
@@ -70,6 +75,7 @@ class Parser {
       return String(out.text);
     }
     if (Take("null")) return true;
+    if (loose_ && (Take("NaN") || Take("Infinity") || Take("-Infinity"))) return true;
     for (const char* word : {"true", "false"}) {
       if (!Take(word)) continue;
       out.kind = Kind::kBool;
@@ -101,9 +107,7 @@ class Parser {
       if (!Take(",")) return false;
     }
     if (out.names.size() > kMembersMax) return false;
-    std::vector<std::string> sorted = out.names;
-    std::sort(sorted.begin(), sorted.end());
-    return std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end();
+    return loose_ || !AnyTwice(out.names);
   }
 
   bool Array(PlainJson& out, int level) {
@@ -227,6 +231,7 @@ class Parser {
   }
 
   std::string_view rest_;
+  const bool loose_;
 };
 
 }  // namespace
@@ -240,6 +245,16 @@ std::optional<PlainJson> ParsePlainJson(std::string_view text) {
   PlainJson out;
   if (!Parser(text).Document(out)) return std::nullopt;
   return out;
+}
+
+std::optional<PlainJson> ParseLoosePlainJson(std::string_view text) {
+  PlainJson out;
+  if (!Parser(text, /*loose=*/true).Document(out)) return std::nullopt;
+  return out;
+}
+
+bool HasNameTwice(const PlainJson& value) {
+  return AnyTwice(value.names) || std::ranges::any_of(value.elements, HasNameTwice);
 }
 
 std::string QuotePlainJson(std::string_view text) {

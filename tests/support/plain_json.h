@@ -30,6 +30,13 @@ struct PlainJson {
 // The one value that `text` consists of, white space around it allowed; nothing if it is not valid.
 std::optional<PlainJson> ParsePlainJson(std::string_view text);
 
+// The same for text as others write it: names may come twice in an object, and NaN, Infinity and -Infinity
+// are null.
+std::optional<PlainJson> ParseLoosePlainJson(std::string_view text);
+
+// Whether a name comes twice in one of the objects of a value.
+bool HasNameTwice(const PlainJson& value);
+
 // `value` as text without spaces: numbers as they were written; in strings only ", \ and control
 // characters escaped.
 std::string WritePlainJson(const PlainJson& value);

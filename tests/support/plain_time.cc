@@ -143,6 +143,7 @@ std::string PlainLogForm(std::string text, const std::string& zone) {
     if (!text.ends_with(']')) return "";
     text = text.substr(1, text.size() - 2);
   }
+  if (text.size() == 11) text += ":00:00:00";
   if (text.size() < 12 || text[2] != '/' || text[6] != '/' || text[11] != ':') return "";
   return text.substr(7, 4) + "-" + PlainMonth(text.substr(3, 3)) + "-" + text.substr(0, 2) + "T" +
          PlainTimeOfDay(text.substr(12), zone);
@@ -168,6 +169,7 @@ std::string PlainMailForm(std::string text, const std::string& zone) {
   if (day.size() == 1) day.insert(0, "0");
   const std::string month = PlainMonth(TakePlainWord(text));
   const std::string date = TakePlainWord(text) + "-" + month + "-" + day;
+  if (text.empty()) text = "00:00";
   if (text.ends_with(')')) {
     const size_t open = text.find('(');
     if (open == std::string::npos || text.find(')') + 1 != text.size()) return "";
@@ -191,7 +193,11 @@ std::string PlainMailForm(std::string text, const std::string& zone) {
 
 }  // namespace
 
-std::optional<EngineTime> ReadPlainTimeText(const std::string& text, const std::string& zone) {
+std::optional<EngineTime> ReadPlainTimeText(const std::string& given, const std::string& zone) {
+  const std::string blanks = " \t\r\n";
+  const size_t begin = std::min(given.find_first_not_of(blanks), given.size());
+  const std::string text = given.substr(begin, given.find_last_not_of(blanks) + 1 - begin);
+  if (text.size() == 10 && text[4] == '-') return ReadPlainTimestamp(text + "T00:00:00" + zone);
   if (text.size() >= 11 && text[4] == '-') {
     return ReadPlainTimestamp(text.substr(0, 11) + PlainTimeOfDay(text.substr(11), zone));
   }

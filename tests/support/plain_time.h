@@ -14,7 +14,7 @@ namespace pleat::inline v0_1 {
 std::optional<EngineTime> ReadPlainTimestamp(const std::string& text);
 
 // RFC 3339, the same without a zone, common log format and RFC 2822, rewritten as RFC 3339 and read as
-// that; `zone` is the offset from UTC, such as "+01:00", of a text that states none. Nothing for any other
+// that; a date alone is its midnight, and blanks around are ignored; `zone` is the offset from UTC, such as "+01:00", of a text that states none. Nothing for any other
 // text, and where ReadPlainTimestamp() gives nothing.
 std::optional<EngineTime> ReadPlainTimeText(const std::string& text, const std::string& zone);
 

@@ -25,9 +25,10 @@ namespace {
 class Words : public ChangeByRule<Words, uint64_t> {
  public:
   explicit Words(std::vector<uint64_t> words) : words_(std::move(words)) {}
+  ~Words() { EndSave(); }
 
   void BeginSave() {
-    images_ = std::make_unique<PlaceImages>(static_cast<uint32_t>(words_.size()));
+    images_ = std::make_unique<PlaceImages>(static_cast<uint32_t>(words_.size()), copies_);
   }
   std::vector<uint64_t> Saved() {
     FieldWriter out;
@@ -49,6 +50,7 @@ class Words : public ChangeByRule<Words, uint64_t> {
     images_->Keep(number, [&](FieldWriter& out) { out(words_[number]); });
   }
 
+  UncountedCopies copies_;
   std::vector<uint64_t> words_;
 };
 

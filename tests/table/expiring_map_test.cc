@@ -69,7 +69,8 @@ TEST(ExpiringMap, AgreesWithAMapWithExpiries) {
 
 std::string BytesOf(ExpiringMap& map) {
   FieldWriter out;
-  map.BeginSave();
+  UncountedCopies copies;
+  map.BeginSave(copies);
   while (map.SaveNext(out)) {
   }
   return std::string(out.bytes());
@@ -157,7 +158,8 @@ TEST(ExpiringMap, IsSavedAsItWasAtTheCutWhileItChanges) {
     for (int round = 0; round < 10; ++round) {
       call_both(random() % 2'000);
       const std::string at_cut = BytesOf(twin);
-      map.BeginSave();
+      UncountedCopies copies;
+      map.BeginSave(copies);
       FieldWriter out;
       bool more = true;
       while (more && random() % 60 != 0) {

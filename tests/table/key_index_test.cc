@@ -42,6 +42,19 @@ TEST_F(KeyIndexFixture, FindsWhatWasInsertedThroughManySplits) {
   EXPECT_EQ(Find(random()), KeyIndex::kNone);
 }
 
+TEST_F(KeyIndexFixture, HoldsNothingWhenItsLastKeyHasGone) {
+  PageAccount pages(pool_);
+  KeyIndex index(pages);
+  const auto hash_of = [](uint32_t n) { return n * 0x9e3779b9; };
+  for (const uint32_t keys : {1u, 2000u}) {
+    for (uint32_t n = 0; n < keys; ++n) index.Insert(hash_of(n), n, hash_of);
+    EXPECT_GE(pages.bytes(), 4096u);
+    for (uint32_t n = 0; n < keys; ++n) index.Erase(hash_of(n), n);
+    EXPECT_EQ(pages.bytes(), 0u);
+    index.CheckWhole(hash_of);
+  }
+}
+
 class ReservedIndex : public KeyIndexFixture {
  protected:
   static constexpr size_t kRoom = 100'000;

@@ -18,7 +18,8 @@ namespace {
 using Places = std::vector<std::optional<uint64_t>>;  // empty: the place is not in use
 
 struct Saving {
-  explicit Saving(const Places& all) : now(all), images(static_cast<uint32_t>(all.size())) {}
+  explicit Saving(const Places& all)
+      : now(all), images(static_cast<uint32_t>(all.size()), copies) {}
 
   void Save(FieldWriter& out, uint32_t place) const {
     if (now[place]) out(*now[place]);
@@ -35,6 +36,7 @@ struct Saving {
     images.SaveStrip(written, [&](uint32_t place) { Save(written, place); });
   }
 
+  UncountedCopies copies;
   Places now;
   PlaceImages images;
   FieldWriter written;
@@ -77,7 +79,8 @@ TEST(PlaceImages, ShowEachPlaceAsItWasAtTheCut) {
 }
 
 TEST(PlaceImages, KnowNothingOfPlacesBehindTheCut) {
-  PlaceImages images(100);
+  UncountedCopies copies;
+  PlaceImages images(100, copies);
   EXPECT_FALSE(images.Has(99));
   EXPECT_TRUE(images.Has(100));
   images.Prefetch(5'000'000);

@@ -1,5 +1,6 @@
 #include "engine/table/slab.h"
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <vector>
@@ -72,25 +73,62 @@ TEST(Slab, StartsSixtyFourBytePlacesOnCacheLines) {
   }
 }
 
-TEST(Slab, OfSmallPlacesTakesNoPageForAFew) {
+TEST(Slab, GrowsFromABlockToPages) {
+  for (const size_t stride : {8, 40, 64, 800, 4096}) {
+    SCOPED_TRACE(testing::Message() << "places of " << stride << " bytes");
+    PagePool pool;
+    PageAccount pages(pool);
+    Slab<uint64_t> slab(pages, stride);
+    std::vector<uint32_t> numbers;
+    const auto add = [&](size_t count) {
+      for (; numbers.size() < count;) {
+        numbers.push_back(slab.Allocate());
+        std::memset(slab.hot(numbers.back()), static_cast<int>(numbers.size()), stride);
+        slab.cold(numbers.back()) = numbers.size();
+      }
+      EXPECT_EQ(slab.CheckWhole(), count);
+    };
+    add(1);
+    EXPECT_LE(pages.bytes(), std::max<size_t>(256, 4 * (stride + 64)));
+    for (size_t count = 2; count < 3000; count *= 3) {
+      add(count);
+      EXPECT_LE(pages.bytes(), std::max<size_t>(1024, 6 * count * (stride + 8) + 4 * 4096));
+    }
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      ASSERT_EQ(slab.hot(numbers[i])[stride - 1], static_cast<std::byte>(i + 1));
+      ASSERT_EQ(slab.cold(numbers[i]), i + 1);
+    }
+    for (const uint32_t number : numbers) slab.Free(number);
+    EXPECT_EQ(slab.CheckWhole(), 0u);
+    EXPECT_EQ(pages.bytes(), 0u);
+    EXPECT_EQ(slab.Allocate(), numbers.front());
+  }
+}
+
+// A slab whose first chunks had the room of a page can be restored: numbers of before stay.
+TEST(Slab, TakesBackPlacesOfLargerFirstChunks) {
   PagePool pool;
-  Slab<> slab(pool, 40);
+  Slab<uint64_t> slab(pool, 64);
   std::vector<uint32_t> numbers;
-  const auto add = [&](uint32_t count) {
-    for (; count > 0; --count) {
-      numbers.push_back(slab.Allocate());
-      std::memcpy(slab.hot(numbers.back()), &count, sizeof(count));
+  for (const uint32_t number : {0u, 1u, 5u, 700u, 1023u, 1024u, 1025u, 1700u, 2048u, 5000u}) {
+    ASSERT_TRUE(slab.HasPlace(number));
+    std::vector<uint32_t> skipped;
+    slab.AllocateAt(number, [&](uint32_t place) { skipped.push_back(place); });
+    EXPECT_TRUE(skipped.empty() || skipped.back() == number - 1);
+    numbers.push_back(number);
+    std::memset(slab.hot(number), static_cast<int>(numbers.size()), 64);
+    slab.cold(number) = number;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      ASSERT_EQ(slab.hot(numbers[i])[63], static_cast<std::byte>(i + 1));
+      ASSERT_EQ(slab.cold(numbers[i]), numbers[i]);
     }
     EXPECT_EQ(slab.CheckWhole(), numbers.size());
-  };
-  add(25);  // of 40 bytes: 1 KiB
-  EXPECT_EQ(pool.held_bytes(), 0u);
-  add(4000);
-  EXPECT_EQ(pool.held_bytes(), PagePool::kExtentBytes);
-  EXPECT_EQ(std::set<uint32_t>(numbers.begin(), numbers.end()).size(), numbers.size());
-  for (const uint32_t number : numbers) slab.Free(number);
+  }
+  std::set<uint32_t> taken(numbers.begin(), numbers.end());
+  for (int i = 0; i < 3000; ++i) EXPECT_TRUE(taken.insert(slab.Allocate()).second);
+  EXPECT_EQ(slab.CheckWhole(), taken.size());
+  for (const uint32_t number : taken) slab.Free(number);
   EXPECT_EQ(slab.CheckWhole(), 0u);
-  EXPECT_EQ(slab.Allocate(), numbers.front());
 }
 
 TEST(Slab, TakesNoPageForPlacesThatWereReserved) {

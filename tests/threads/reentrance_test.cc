@@ -119,6 +119,7 @@ class CallingBack : public testing::Test {
     engine_->Stop();
     EXPECT_EQ(folder_->ledger(), Ledger{});
     EXPECT_EQ(folder_->sizes(), Sizes{});
+    EXPECT_EQ(folder_->deaths(), 0u);
     EXPECT_FALSE(any.closed());
     // These wait for nobody.
     EXPECT_LT(engine_->now(), kT0 + 24h);

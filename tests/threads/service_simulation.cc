@@ -169,6 +169,7 @@ FolderOptions Service::DrawOptions() {
   options.leases.max_deliveries = static_cast<uint32_t>(1 + Below(4));
   options.leases.max_age = 60s;
   options.leases.max_nack_delay = 30s;
+  options.leases.wait_behind_dead = OneIn(2);
   return options;
 }
 

@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include <absl/status/status.h>
 #include <gtest/gtest.h>
 #include <pleat/folder.h>
 #include <pleat/snapshot.h>
@@ -50,11 +54,11 @@ std::string KeyOf(uint32_t source, uint64_t number) {
 }
 
 // Folds the events of a source from `from` on, in batches of other sizes each time.
-void FoldSource(Counting& folder, uint32_t source, uint64_t from) {
+void FoldSource(Counting& folder, uint32_t source, uint64_t from, uint64_t last = kEvents) {
   std::vector<std::string> keys;
   std::vector<KeyedEvent<Numbered>> batch;
-  for (uint64_t size = 1 + source; from < kEvents; size = size * 5 % 331 + 1) {
-    const uint64_t end = std::min(kEvents, from + size);
+  for (uint64_t size = 1 + source; from < last; size = size * 5 % 331 + 1) {
+    const uint64_t end = std::min(last, from + size);
     keys.clear();
     for (uint64_t i = from; i < end; ++i) keys.push_back(KeyOf(source, i));
     batch.clear();
@@ -173,6 +177,107 @@ TEST(SnapshotThreads, NothingIsLostOrCountedTwiceWhileEmissionsAreTaken) {
     EXPECT_TRUE(ledger.Balances());
     EXPECT_EQ(ledger.events, taken);
     EXPECT_EQ(ledger.opened + ledger.folded, taken);
+  }
+}
+
+// --- Sinks that do not return
+
+// Takes nothing until it is let go.
+class BlockedSink final : public ByteSink {
+ public:
+  absl::Status Append(std::string_view) override {
+    std::unique_lock guard(mutex_);
+    entered_ = true;
+    changed_.notify_all();
+    changed_.wait(guard, [&] { return let_go_; });
+    return absl::OkStatus();
+  }
+  void WaitUntilEntered() {
+    std::unique_lock guard(mutex_);
+    changed_.wait(guard, [&] { return entered_; });
+  }
+  void LetGo() {
+    const std::scoped_lock guard(mutex_);
+    let_go_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool entered_ = false;
+  bool let_go_ = false;
+};
+
+constexpr FolderOptions kNeverClosed{
+    .quiet_period = kForever, .max_wait = kForever, .max_events = 50};
+
+// Four threads fold, and a fifth pops in order, which locks all partitions together. Nobody waits for
+// the sink: all of them end before it is let go.
+absl::Status FoldWhileTheSinkIsBlocked(Service& service, uint64_t max_copy_bytes,
+                                       const std::function<void()>& meanwhile) {
+  BlockedSink sink;
+  absl::Status taken;
+  std::thread taker([&] {
+    taken =
+        TakeSnapshot(*service.engine, sink, {.compress = false, .max_copy_bytes = max_copy_bytes});
+  });
+  sink.WaitUntilEntered();
+  std::vector<std::thread> threads;
+  for (uint32_t source = 0; source < kSources; ++source) {
+    threads.emplace_back([&, source] {
+      const uint64_t from = service.engine->SourcePositionOf(source, 0);
+      FoldSource(service.folder, source, from, from + 3000);
+    });
+  }
+  threads.emplace_back([&] {
+    for (int i = 0; i < 200; ++i) (void)service.folder.Pop(3);
+  });
+  meanwhile();
+  for (std::thread& thread : threads) thread.join();
+  if (max_copy_bytes < 100'000) {
+    EXPECT_EQ(SnapshotCopiesOf(*service.engine).bytes, 0u) << "while the sink has the thread";
+  }
+  StringSink other;
+  EXPECT_EQ(TakeSnapshot(*service.engine, other).code(), absl::StatusCode::kUnavailable);
+  sink.LetGo();
+  taker.join();
+  return taken;
+}
+
+void ExpectAllFolded(const Service& service, uint64_t events) {
+  EXPECT_TRUE(service.folder.ledger().Balances());
+  EXPECT_EQ(service.folder.ledger().events, events);
+  StringSink sink;
+  ASSERT_TRUE(TakeSnapshot(*service.engine, sink).ok());
+  const std::unique_ptr<Service> restored = Restored(sink.bytes, kNeverClosed);
+  EXPECT_EQ(restored->folder.ledger(), service.folder.ledger());
+}
+
+TEST(SnapshotThreads, AtTheBoundOfItsCopiesAStalledSnapshotEndsAndFoldingGoesOn) {
+  Service service(kNeverClosed);
+  uint64_t events = 3000;  // so that there is something to copy
+  FoldSource(service.folder, 0, 0, events);
+  for (const uint64_t max : {1u, 500u, 2000u, 8000u}) {
+    const absl::Status taken = FoldWhileTheSinkIsBlocked(service, max, [] {});
+    EXPECT_EQ(taken.code(), absl::StatusCode::kResourceExhausted) << taken;
+    EXPECT_LE(SnapshotCopiesOf(*service.engine).most_bytes, max);
+    ExpectAllFolded(service, events += 3000 * kSources);
+  }
+}
+
+TEST(SnapshotThreads, AStalledSnapshotIsGivenUpByAnotherThread) {
+  Service service(kNeverClosed);
+  uint64_t events = 0;
+  for (int round = 0; round < 6; ++round) {
+    // Also at the same time as it gets full.
+    const uint64_t max = round % 2 == 0 ? UINT64_MAX : 5000u;
+    const absl::Status taken = FoldWhileTheSinkIsBlocked(
+        service, max, [&] { EXPECT_TRUE(GiveUpSnapshot(*service.engine)); });
+    EXPECT_TRUE(absl::IsCancelled(taken) || (max == 5000 && absl::IsResourceExhausted(taken)))
+        << taken;
+    EXPECT_EQ(SnapshotCopiesOf(*service.engine).bytes, 0u);
+    ExpectAllFolded(service, events += 3000 * kSources);
   }
 }
 

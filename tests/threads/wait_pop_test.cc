@@ -42,6 +42,11 @@ class WaitPop : public testing::Test {
 
   std::unique_ptr<Engine> engine_ = *Engine::Open({.partitions = 4});
   Numbers numbers_{*engine_, "numbers", {.quiet_period = 1h, .max_wait = 24h}};
+  // Each event is an emission, and each delivery the last.
+  Numbers failing_{
+      *engine_,
+      "failing",
+      {.quiet_period = 1h, .max_wait = 24h, .max_events = 1, .leases = {.max_deliveries = 1}}};
 };
 
 TEST_F(WaitPop, TakesWhatThereIsWithoutWaiting) {
@@ -76,6 +81,24 @@ TEST_F(WaitPop, AsAnAlarmItIsToldOfEarlierDeadlines) {
   ASSERT_THAT(numbers_.Lease(1, 30s, kLease0), SizeIs(1));
   EXPECT_TRUE(waiter.WaitSince(mark, kNoLimit));
   engine_->RemoveAlarm(waiter.alarm());
+}
+
+// By a Nack() and by time, and from the mark on, however long nobody looks.
+TEST_F(WaitPop, ADeadLetterIsNews) {
+  PopWaiter waiter(failing_);
+  failing_.Fold("a", {1}, kT0);
+  failing_.Fold("b", {1}, kT0);
+  auto leases = failing_.Lease(2, 30s, kLease0);
+  ASSERT_THAT(leases, SizeIs(2));
+  uint64_t mark = waiter.Mark();
+  EXPECT_FALSE(waiter.WaitSince(mark, kPast));
+  leases[0].Nack();
+  EXPECT_EQ(failing_.deaths(), 1u);
+  EXPECT_TRUE(waiter.WaitSince(mark, kNoLimit));
+  mark = waiter.Mark();
+  EXPECT_TRUE(engine_->AdvanceLeases(SaturatingAdd(kLease0, 30s)));
+  EXPECT_EQ(failing_.deaths(), 2u);
+  EXPECT_TRUE(waiter.WaitSince(mark, kNoLimit));
 }
 
 TEST_F(WaitPop, IsNotToldOfOtherPartitions) {

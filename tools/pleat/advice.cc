@@ -4,6 +4,7 @@
 
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/input.h"
+#include "tools/pleat/line_member.h"
 #include "tools/pleat/quantity_text.h"
 #include "tools/pleat/unit_advice.h"
 #include "tools/pleat/unusable_input.h"
@@ -15,6 +16,18 @@ std::string QuotedPath(const std::string& path) {
   std::string out;
   AppendJsonString(path, out);
   return out;
+}
+
+// A condition in the place of a path, as in count(status>500): a reducer takes none, and finds none.
+std::string AboutConditions(std::span<const OptionPath> absent) {
+  for (const OptionPath& each : absent) {
+    const size_t compares = each.path.find_first_of("<>");
+    const bool has_both = compares > 0 && compares + 1 < each.path.size();
+    if (each.option != "merge" || compares == std::string::npos || !has_both) continue;
+    if (each.path[compares - 1] == '-') continue;  // an arrow
+    return "; a reducer takes no condition: --where keeps the events for which one holds";
+  }
+  return {};
 }
 
 // Paths that are mistyped, mostly: which are meant, or else what the line has.
@@ -40,8 +53,10 @@ std::string AboutPaths(std::span<const OptionPath> absent, std::string_view line
       finding = Finding(hint, "the first line");
     }
   }
+  const std::string conditions = AboutConditions(absent);
+  out += conditions;
   if (!questions.empty()) out += ";" + questions;
-  if (!questions.empty() || !lists.empty()) return out + lists;
+  if (!questions.empty() || !lists.empty() || !conditions.empty()) return out + lists;
   return finding.empty() ? out : out + "; " + finding;
 }
 
@@ -75,6 +90,12 @@ std::string AboutWaiting(const LineCounts& lines) {
          "--reorder needs less, and more memory holds more";
 }
 
+std::string AboutNotNumbers(const LineCounts& lines) {
+  if (lines.not_numbers == 0) return {};
+  return Counted(lines.not_numbers, "value") + (lines.not_numbers == 1 ? " was" : " were") +
+         " NaN or Infinity, which JSON does not have: read as null";
+}
+
 std::string AboutZone(bool assumed_utc) {
   return assumed_utc ? std::string(kAssumedUtc) : std::string();
 }
@@ -103,6 +124,34 @@ std::string AboutExcluded(const JobOptions& options, std::string_view line,
          (lines.excluded == 1 ? " was" : " were") + " excluded by " + Alternatives(given);
 }
 
+bool LeadsTo(std::string_view path, std::string_view name) {
+  if (path.ends_with('?')) path.remove_suffix(1);
+  if (!path.starts_with('/')) return path == name;
+  std::string pointer = "/";
+  for (const char c : name) pointer += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+  return path == pointer;
+}
+
+std::string DoubledSentence(const std::string& input, const DoubledName& doubled,
+                            const OptionPath& asked) {
+  std::string text = Printable(input) + " has " + std::to_string(doubled.others.size() + 1) +
+                     " columns named " + QuotedPath(doubled.name) + "; --" + asked.option +
+                     " takes the first, and the others are";
+  for (size_t i = 0; i < doubled.others.size(); ++i) {
+    const bool last = i > 0 && i + 1 == doubled.others.size();
+    text += (i == 0 ? " " : last ? " and " : ", ") + QuotedPath(doubled.others[i]);
+  }
+  if (doubled.others.size() == 1) text.replace(text.rfind("the others are"), 14, "the other is");
+  return text;
+}
+
+std::string AboutDays(const JobOptions& options, std::string_view line) {
+  // With a unit the texts are numbers; and a format would have to have the time of day as well.
+  if (options.event.time_unit != TimeUnit::kNotStated || !options.event.time_format.empty())
+    return {};
+  return AdviceOnDays(line, options.event.time);
+}
+
 std::vector<std::string> AdviceOn(const JobOptions& options, std::span<const OptionPath> absent,
                                   std::string_view line, const LineCounts& lines,
                                   const StampCounts& stamps) {
@@ -112,7 +161,9 @@ std::vector<std::string> AdviceOn(const JobOptions& options, std::span<const Opt
       AboutOrder(options, stamps),
       AboutWaiting(lines),
       AboutTime(options),
+      AboutDays(options, line),
       AboutZone(stamps.assumed_utc),
+      AboutNotNumbers(lines),
       AdviceOnUnit(options.event.time_unit, stamps.oldest, stamps.newest)};
   std::erase(advice, "");
   return advice;

@@ -113,6 +113,7 @@ class CollectionJob : public EngineJob {
     if (options_.event.reorder > Duration{0}) {
       out += ",\"released_early\":" + std::to_string(lines.released_early);
     }
+    if (lines.not_numbers > 0) out += ",\"not_numbers\":" + std::to_string(lines.not_numbers);
     if (lines.waiting > 0) out += ",\"waiting\":" + std::to_string(lines.waiting);
     if (options_.selects()) {
       out += ",\"excluded\":" + std::to_string(lines.excluded);
@@ -120,7 +121,9 @@ class CollectionJob : public EngineJob {
     return "{" + out + ClockMember(clock_behind()) + "}\n";
   }
 
-  void Advise() override { SayAdvice(collection_->absent_paths(), collection_->stamps()); }
+  void Advise() override {
+    SayAdvice(collection_->asked_paths(), collection_->absent_paths(), collection_->stamps());
+  }
 
  private:
   void WriteOpen() {

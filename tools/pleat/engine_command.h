@@ -21,14 +21,19 @@ inline constexpr std::string_view kInputNotes = R"(
 Input: one JSON object a line, or what --input says. FILEs are read in the order
   given; - or none is standard input. gzip and zstd are recognised by their
   first bytes.
+Paths: a.b nests, a.0 is an element, /a.b is a JSON Pointer. 'a?' is null where
+  a is absent, 'a|b' the first that is there and not null, 'list[name=x].c' goes
+  on from the first element whose name is x; in '"a?"' all marks are letters:
+    --key 'id=after.id|before.id' --key 'params[key=session].value.int,user?'
 Durations: numbers with us ms s m h d w, such as 250ms, 1.5h, 1h30m; also as
   pleat analyze prints them, '1 min 30 s', and as ISO 8601 does, PT5M; or inf.
 )";
 inline constexpr std::string_view kExitNotes =
     R"(Exit codes: 0 done, also with skipped invalid lines, and when the reader of the
   output has gone; 1 could not read or write, no usable line, events over a
-  limit, --strict, --on-invalid fail; 2 wrong usage; 130, 143, 129 asked to end
-  (SIGINT, SIGTERM, SIGHUP): finished and flushed, or kept with --state.
+  limit, most lines invalid, --strict, --on-invalid fail; 2 wrong usage; 130,
+  143, 129 asked to end (SIGINT, SIGTERM, SIGHUP): finished and flushed, or kept
+  with --state.
 )";
 
 // `Options` are EngineJobOptions; SpecOf() gives their spec for the library.

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <absl/status/status.h>
+#include <pleat/json_lines.h>
 
 namespace pleat::cli {
 
@@ -19,6 +20,13 @@ inline std::string Printable(std::string_view name) {
     if (IsControl(c)) c = '?';
   }
   return out;
+}
+
+// A name or a path of the user's in quotes, for messages.
+inline std::string InQuotes(std::string_view text) {
+  std::string quoted;
+  AppendJsonString(Printable(text), quoted);
+  return quoted;
 }
 
 inline absl::Status ErrnoStatus(int error, std::string_view name) {

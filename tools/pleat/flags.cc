@@ -30,6 +30,9 @@ absl::Status UnknownOption(std::span<const Flag> flags, std::string_view argumen
   if (const std::string now = NewNameOf(name, known, kDashes, ""); !now.empty()) {
     return absl::InvalidArgumentError(message + now);
   }
+  if (const std::string instead = InsteadOf(name, known); !instead.empty()) {
+    return absl::InvalidArgumentError(message + instead);
+  }
   const std::string nearest = NearestName(name, known);
   if (!nearest.empty()) {
     message += "; did you mean --" + nearest + "?";

@@ -12,6 +12,7 @@
 #include <pleat/json.h>
 
 #include "tools/pleat/block_queue.h"
+#include "tools/pleat/errno_status.h"
 #include "tools/pleat/input.h"
 #include "tools/pleat/machine_memory.h"
 
@@ -54,12 +55,23 @@ FlagValue Bound(std::optional<std::string>& bound) {
   return {set, nullptr};
 }
 
+// What writes a format, or another name of it, which is no text of --input.
+constexpr std::pair<std::string_view, std::string_view> kWriters[] = {
+    {"nginx", "access"},     {"apache", "access"},   {"combined", "access"}, {"cloudfront", "w3c"},
+    {"iis", "w3c"},          {"journald", "ndjson"}, {"journal", "ndjson"},  {"jsonl", "ndjson"},
+    {"jsonlines", "ndjson"}, {"json-seq", "json"},   {"eventsource", "sse"},
+};
+
 // `--input log.csv` is a slip that other programs suggest.
 FlagValue Format(InputFormat& format) {
   FlagValue value = OneOf(format, {kInputFormats.begin(), kInputFormats.end()});
   value.set = [set = value.set](std::string_view name, std::string_view text) -> absl::Status {
     absl::Status status = set(name, text);
-    if (status.ok() || text.find_first_of("./-") == std::string_view::npos) return status;
+    if (status.ok()) return status;
+    for (const auto& [program, input] : kWriters) {
+      if (text == program) return WrongFlag(name, "for that it is " + std::string(input));
+    }
+    if (text.find_first_of("./-") == std::string_view::npos) return status;
     return absl::InvalidArgumentError(std::string(status.message()) +
                                       "; a FILE is named without an option");
   };
@@ -119,11 +131,13 @@ bool AddressesAreLimited() {
 std::vector<Flag> CommonFlags(JobOptions& o) {
   std::vector<Flag> flags = {
       {"key", "[NAME=]PATH[,...]", "", ListOf(o.event, o.event.key), 'k'},
-      {"input", "ndjson|csv|tsv|logfmt|json|access",
+      {"input", "ndjson|csv|tsv|logfmt|json|access|zeek|w3c|sse",
        "what the FILEs are: JSON objects a line each (default); CSV or TSV with a header;\n"
-       "lines of name=value; JSON objects on any lines, also in arrays; or an access log\n"
-       "of Apache or nginx. A field of digits, such as -12.5, is a number, an empty one\n"
-       "is null, all else is text",
+       "lines of name=value; JSON objects on any lines, also in arrays; an access log of\n"
+       "Apache or nginx, with host, user, time, method, path, url, status, bytes,\n"
+       "referer and agent; of Zeek; by the W3C, as of IIS and CloudFront, with the time\n"
+       "in date,time; or server-sent events, of JSON. A field such as -12.5 is a number,\n"
+       "an empty one null, all else text",
        Format(o.input)},
       {"separator", "CHARACTER",
        "what is between the fields of CSV (default a comma), such as ';' or \\t",
@@ -143,7 +157,10 @@ std::vector<Flag> CommonFlags(JobOptions& o) {
        "such as +01:00 (default UTC)"},
       {"time-format", "FORMAT",
        "how times are written, by the letters of strptime, such as\n"
-       "'%d.%m.%Y %H:%M:%S'; %E*f reads the digits of a fraction"},
+       "'%d.%m.%Y %H:%M:%S'; %E*f reads the digits of a fraction, %Z letters of the zone"},
+      {"time-year", "YEAR",
+       "the year of the first time, if the format says none; later ones are those nearest\n"
+       "to the newest so far. A FILE needs it; a pipe has the year of the clock"},
       {"reorder", "DURATION",
        "how far out of order events may come (default 0). An event waits until none can\n"
        "come that is older by then, and is taken in the order of time: the results are\n"
@@ -159,9 +176,11 @@ std::vector<Flag> CommonFlags(JobOptions& o) {
        Bound(o.from)},
       {"to", "TIME", "likewise: only events before this time", Bound(o.to)},
       {"max-memory", "BYTES", "", MaxMemory(o)},
-      {"on-invalid", "skip|fail",
-       "a line that is not a usable event: skip it (default), or stop there",
-       OneOf(o.on_invalid, {"skip", "fail"})},
+      {"on-invalid", "skip|most|fail",
+       "lines that are not usable events: skip them; skip them, but exit with 1 if they\n"
+       "were more than the others (default); or stop at the first. PATH? takes null where\n"
+       "a member is absent, and A|B the first that is there",
+       OneOf(o.on_invalid, {"skip", "most", "fail"})},
       {"invalid", "FILE", "write invalid lines there, as they came",
        FileName(o.invalid_file, Dash::kRefused)},
       {"strict", "", "go on, but exit with 1 if there was an invalid line", Switch(o.strict)},
@@ -242,10 +261,24 @@ std::vector<std::pair<std::string, std::string>> TableTexts(const JobOptions& op
   return texts;
 }
 
+// Lines of a pipe are of today, and those of a file of any year.
+absl::Status CheckYearIsStated(const JobOptions& options) {
+  if (options.event.time_format.empty() || options.event.time_year != 0) return absl::OkStatus();
+  EventSpec with_year = options.event;  // which only a format that says none may have
+  with_year.time_year = 2000;
+  with_year.key = {KeyField()};  // an analysis has keys of its own
+  const auto file = std::ranges::find_if_not(options.inputs, IsLive);
+  if (file == options.inputs.end() || !Validate(with_year).ok()) return absl::OkStatus();
+  return WrongFlag("time-year", "needed, as the format says no year: that of the first line of " +
+                                    Printable(InputName(*file)) + ", such as --time-year 2024");
+}
+
 void Complete(JobOptions& options) {
   options.no_file_given = options.inputs.empty();
   if (options.no_file_given) options.inputs.emplace_back("-");
   if (!options.max_memory_given) options.max_memory = HalfOfMemory();
+  options.event.untyped =
+      options.input != InputFormat::kNdjson && options.input != InputFormat::kJson;
   options.event.max_waiting_bytes = options.max_memory - options.collection_memory();
   if (!options.threads_given && !AddressesAreLimited()) {
     options.threads = ThreadsFor(options.inputs, std::thread::hardware_concurrency());

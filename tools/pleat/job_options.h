@@ -18,7 +18,7 @@
 namespace pleat::cli {
 
 struct JobOptions {
-  enum class OnInvalid : uint8_t { kSkip, kFail };
+  enum class OnInvalid : uint8_t { kSkip, kMost, kFail };
 
   EventSpec event;
 
@@ -43,7 +43,7 @@ struct JobOptions {
   InputFormat input = InputFormat::kNdjson;
   TableOptions table;
   bool threads_given = false;  // if not, Complete() chooses their number
-  OnInvalid on_invalid = OnInvalid::kSkip;
+  OnInvalid on_invalid = OnInvalid::kMost;
   std::string invalid_file;  // empty: none
   bool strict = false;
   std::string output_file = "-";
@@ -60,7 +60,7 @@ struct JobOptions {
 Flag WithHelp(Flag flag, std::string_view help);
 
 // The flag `name` of those that commands share: key, input, separator, tsv-escapes, comment, header, time, time-unit, time-zone,
-// time-format, reorder, future-limit, where, from, to, max-memory, on-invalid, invalid, strict,
+// time-format, time-year, reorder, future-limit, where, from, to, max-memory, on-invalid, invalid, strict,
 // output, quiet-summary, threads, spec, help. A command lists those that it has, where its help
 // wants them, and gives `help` if the flag means something of its own there. REQUIRES: `options`
 // outlives the flag.
@@ -76,6 +76,9 @@ absl::Status SetRange(JobOptions& options);
 absl::Status CheckTable(const JobOptions& options);
 // Those that are not as they are by default, as texts.
 std::vector<std::pair<std::string, std::string>> TableTexts(const JobOptions& options);
+
+// Whether the year is stated if there is a FILE whose times say none. Errors: kInvalidArgument.
+absl::Status CheckYearIsStated(const JobOptions& options);
 
 // Fills in the inputs, the memory and the threads if they were not given.
 void Complete(JobOptions& options);

@@ -72,6 +72,7 @@ int LineJob::Run() {
   SayHidden(invalid_lines_, "invalid line");
   SayWhyUnusable();
   Conclude();
+  SayLeftOutLines();
   return ExitCode();
 }
 
@@ -82,6 +83,7 @@ absl::Status LineJob::OpenAll() {
   for (const std::string& input : options_.inputs) {
     if (absl::Status readable = CheckReadable(input); !readable.ok()) return readable;
   }
+  if (absl::Status stated = CheckYearIsStated(options_); !stated.ok()) return stated;
   if (absl::Status checked = CheckInputs(); !checked.ok()) return checked;
   if (absl::Status opened = OpenOutputs(); !opened.ok()) return opened;
   if (absl::Status noted = OutputsOpened(); !noted.ok()) return noted;
@@ -164,6 +166,11 @@ void LineJob::BeginInputOf(const std::string& path) {
   Input before = std::exchange(input_, {});
   input_.name = Printable(InputName(path));
   input_.past = std::move(before.past);
+  input_.doubled = std::move(before.doubled);
+  if (before.line_map != nullptr) {
+    for (DoubledName& each : before.line_map->doubled())
+      input_.doubled.emplace_back(before.name, std::move(each));
+  }
   const uint64_t taken = before.lines_before - before.lines_at_start;
   if (options_.event.reorder == Duration{0} || taken == 0) return;
   input_.past.push_back({.name = std::move(before.name),
@@ -334,7 +341,8 @@ void LineJob::KeepFirstLine(std::string_view lines) {
 void LineJob::TakeLongPiece(LineBlock::Kind kind, std::string_view text) {
   if (kind == LineBlock::Kind::kLongBegin) {
     unusable_.Add(input_.name, text);
-    SayInvalid(0, TakeLongLine(text.substr(0, kLineBytesShown)).reason);
+    const std::string_view reason = TakeLongLine(text.substr(0, kLineBytesShown)).reason;
+    SayInvalid(0, std::string(reason) + HintAtOnce(text));
     ++input_.lines_before;
   }
   if (invalid_ == nullptr) return;
@@ -356,6 +364,7 @@ void LineJob::NoteUnusual(const UnusualLine& line) {
     const std::string help = unusable_.AddMissing(*about, reason, line.text);
     if (!help.empty()) reason += "; " + help;
   }
+  if (line.result.about == nullptr) reason += HintAtOnce(refused ? refused->record : line.text);
   SayInvalid(line.index, reason);
   // Invalid lines are told of as they come.
   const uint64_t number = input_.lines_before + static_cast<uint64_t>(line.index) + 1;
@@ -363,6 +372,10 @@ void LineJob::NoteUnusual(const UnusualLine& line) {
   if (refused) return AppendLine(invalid_.get(), refused->record);
   unusable_.Add(input_.name, line.text);
   AppendLine(invalid_.get(), line.text);
+}
+
+std::string LineJob::HintAtOnce(std::string_view line) {
+  return unusable_.HintAtOnce(command_, kInputFormats[static_cast<size_t>(options_.input)], line);
 }
 
 void LineJob::SayInvalid(int64_t line_index, std::string_view reason) {
@@ -419,6 +432,7 @@ LineCounts LineJob::NewLines() const {
   LineCounts lines = tally().lines;
   lines.lines -= before_.lines.lines;
   lines.events -= before_.lines.events;
+  lines.invalid -= before_.lines.invalid;
   lines.excluded -= before_.lines.excluded;
   lines.waiting -= before_.lines.waiting;
   return lines;
@@ -437,6 +451,30 @@ bool LineJob::unusable() const {
   return no_line_usable() && failure_.said.empty() && stop_ != Stop::kNoUnit;
 }
 
+// Of several keys a line may be an event for one, and invalid for another.
+uint64_t LineJob::UnusableLines() const {
+  const LineCounts lines = NewLines();
+  return lines.lines - lines.events - lines.excluded - lines.waiting;
+}
+
+bool LineJob::most_invalid() const {
+  if (options_.on_invalid != JobOptions::OnInvalid::kMost || !complete() || unusable())
+    return false;
+  const LineCounts lines = NewLines();
+  return UnusableLines() > lines.events + lines.waiting;
+}
+
+// The last word, since the output was written all the same.
+void LineJob::SayLeftOutLines() {
+  const LineCounts lines = NewLines();
+  if (unusable() || !complete() || (options_.quiet_summary && !most_invalid())) return;
+  const std::string left_out = unusable_.LeftOutSentence(lines.lines);
+  if (!left_out.empty()) Say(left_out);
+  if (!most_invalid()) return;
+  Say("exit code 1, as " + Grouped(UnusableLines()) + " of " + Counted(lines.lines, "line") +
+      " were invalid; --on-invalid skip takes that as it is");
+}
+
 void LineJob::SayWhyUnusable() {
   const std::string sentence = unusable() ? unusable_.Sentence(command_, NewLines().lines)
                                           : unusable_.ArraySentence(command_);
@@ -444,10 +482,26 @@ void LineJob::SayWhyUnusable() {
 }
 
 // If no line is usable, the sentence that says why has said what to change first.
-void LineJob::SayAdvice(std::span<const OptionPath> absent, const StampCounts& stamps) {
+void LineJob::SayAdvice(std::span<const OptionPath> asked, std::span<const OptionPath> absent,
+                        const StampCounts& stamps) {
   if (!complete() || unusable()) return;
+  if (const std::string doubled = AboutDoubled(asked); !doubled.empty()) Say(doubled);
   for (const std::string& line : AdviceOn(options_, absent, first_line_, tally().lines, stamps))
     Say(line);
+}
+
+// Of the first column that an option asks for whose name others have as well.
+std::string LineJob::AboutDoubled(std::span<const OptionPath> asked) const {
+  std::vector<std::pair<std::string, DoubledName>> all = input_.doubled;
+  if (input_.line_map != nullptr) {
+    for (DoubledName& each : input_.line_map->doubled()) all.emplace_back(input_.name, each);
+  }
+  for (const auto& [input, doubled] : all) {
+    for (const OptionPath& each : asked) {
+      if (LeadsTo(each.path, doubled.name)) return DoubledSentence(input, doubled, each);
+    }
+  }
+  return {};
 }
 
 int LineJob::ExitCode() const {
@@ -458,7 +512,7 @@ int LineJob::ExitCode() const {
   if (failure_.at_end) return kExitFailed;
   const Tally total = tally();
   const bool invalid = options_.strict && total.lines.invalid > 0;
-  return unusable() || total.lost_events || invalid ? kExitFailed : kExitDone;
+  return unusable() || most_invalid() || total.lost_events || invalid ? kExitFailed : kExitDone;
 }
 
 void LineJob::StopFor(const absl::Status& status) {

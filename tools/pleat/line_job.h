@@ -40,6 +40,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <absl/status/status.h>
@@ -179,12 +180,16 @@ class LineJob : private InputWaiter {
   bool reader_gone() const { return stop_ == Stop::kReaderGone; }
   // The run goes on, and ends with exit code 1.
   void FailAtEnd() { failure_.at_end = true; }
-  // Behind the summary: what the user may have meant otherwise. `absent`: paths that no line has.
-  void SayAdvice(std::span<const OptionPath> absent, const StampCounts& stamps);
+  // Behind the summary: what the user may have meant otherwise. `asked`: all paths; `absent`: those
+  // that no line has.
+  void SayAdvice(std::span<const OptionPath> asked, std::span<const OptionPath> absent,
+                 const StampCounts& stamps);
   // Whether this run had lines, and none was an event or excluded.
   bool no_line_usable() const;
   // The same, unless the run has failed before it could tell.
   bool unusable() const;
+  // Whether this run had more invalid lines than others, and --on-invalid says that it fails then.
+  bool most_invalid() const;
 
   // Until a line is usable, a run writes nothing but --invalid: what is due already waits in the engine.
   // Then it goes on, or once something is to be written for another reason. A run that ends before
@@ -242,7 +247,8 @@ class LineJob : private InputWaiter {
     uint64_t last_invalid = 0;          // its number
     std::optional<LineReader> ahead;    // finds the ends of long lines,
     uint64_t ahead_bytes = 0;           // and has read past so many bytes
-    std::vector<PastInput> past;        // those before it
+    std::vector<PastInput> past;        // those before it, if their lines may wait
+    std::vector<std::pair<std::string, DoubledName>> doubled;  // of those before it
   };
   struct Failure {
     std::string said;     // to read or to write
@@ -258,6 +264,7 @@ class LineJob : private InputWaiter {
   absl::Status CheckNotForgotten() const;
   absl::Status OpenOutputs();
   LineCounts NewLines() const;
+  uint64_t UnusableLines() const;
   void CutStreams();
   void ReadInputs();
   void ReadInput(const std::string& path, BlockQueue& blocks);
@@ -272,6 +279,7 @@ class LineJob : private InputWaiter {
   void TakeBlock(BlockQueue::Block& block);
   void KeepFirstLine(std::string_view lines);
   void TakeLongPiece(LineBlock::Kind kind, std::string_view text);
+  std::string HintAtOnce(std::string_view line);
   void SayInvalid(int64_t line_index, std::string_view reason);
   std::string PlaceOf(int64_t line_index) const;
   bool AwaitInput(int fd) override;
@@ -280,6 +288,8 @@ class LineJob : private InputWaiter {
   void ShowProgress();
   void ReportIfAsked();
   void SayWhyUnusable();
+  void SayLeftOutLines();
+  std::string AboutDoubled(std::span<const OptionPath> asked) const;
   int ExitCode() const;
 
   const std::string command_;

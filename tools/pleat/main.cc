@@ -109,8 +109,8 @@ constexpr Subcommand kSubcommands[] = {
 constexpr std::string_view kVersion =
     "pleat " PLEAT_VERSION
     "\n"
-    "reads   newline-delimited JSON, CSV, TSV, logfmt, JSON documents and access\n"
-    "        logs, plain, gzip or zstd\n"
+    "reads   newline-delimited JSON, CSV, TSV, logfmt, JSON documents, access logs,\n"
+    "        logs of Zeek and by the W3C, server-sent events; plain, gzip or zstd\n"
     "writes  newline-delimited JSON, times in RFC 3339 UTC\n"
     "limits  1 MiB a line, 64 KiB a key, 64 levels, 1,024 members an "
     "object\n";

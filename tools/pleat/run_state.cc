@@ -34,11 +34,41 @@ std::string TextOf(const RunState::Options& options, std::string_view name) {
   return text.empty() ? "not given" : text;
 }
 
-// Limits, and how lines look, may change from run to run.
-bool MayChange(std::string_view option) {
+// Limits, how lines look, and what the engine takes over, may change from run to run. Where other
+// options bind one of the last, the engine says so.
+bool MayChange(std::string_view command, std::string_view option) {
   constexpr std::string_view kFree[] = {"max-groups", "max-memory",  "max-series", "max-members",
                                         "max-keys",   "emission-id", "no-meta"};
-  return std::ranges::find(kFree, option) != std::end(kFree);
+  constexpr std::string_view kOfFold[] = {"quiet",     "max-wait",         "max-events",
+                                          "max-bytes", "allowed-lateness", "on-late"};
+  constexpr std::string_view kOfLive[] = {"ttl", "refresh"};
+  const auto has = [option](const auto& names) {
+    return std::ranges::find(names, option) != std::end(names);
+  };
+  return has(kFree) || (command == "fold" && has(kOfFold)) || (command == "live" && has(kOfLive));
+}
+
+// What the engine calls an option, as a flag.
+std::string FlagOf(std::string_view option) {
+  if (option == "quiet_period") return "--quiet";
+  if (option == "max_group_bytes") return "--max-bytes";
+  std::string flag(option.substr(option.find('.') == option.npos ? 0 : option.find('.') + 1));
+  std::ranges::replace(flag, '_', '-');
+  return "--" + flag;
+}
+
+// "--quiet is 120s, and was 60s; " for each option that has changed.
+std::string ChangesText(const SnapshotInfo& snapshot) {
+  std::string text;
+  for (const SnapshotInfo::Collection& each : snapshot.collections) {
+    for (const auto& [option, now_it_is] : each.changed) {
+      const auto was =
+          std::ranges::find(each.options, option, [](const auto& o) { return o.first; });
+      text += FlagOf(option) + " is " + now_it_is + ", and was ";
+      text += (was == each.options.end() ? "not given" : was->second) + "; ";
+    }
+  }
+  return text;
 }
 
 absl::Status CheckOptions(const RunState::Options& now, const RunState::Options& before,
@@ -103,12 +133,13 @@ absl::StatusOr<std::unique_ptr<RunState>> RunState::Open(const std::string& dire
   if (!state_directory.ok()) return WithWayOut(state_directory.status(), directory);
   const absl::StatusOr<std::optional<SnapshotInfo>> newest = (*state_directory)->Newest();
   if (!newest.ok()) return WithWayOut(newest.status(), directory);
-  std::erase_if(options, [](const auto& option) { return MayChange(option.first); });
+  const auto may_change = [&](const auto& option) { return MayChange(command, option.first); };
+  std::erase_if(options, may_change);
   RunNote note;
   note.command = command;
   note.options = std::move(options);
   if (newest->has_value()) {
-    const absl::StatusOr<RunNote> before = RunNote::Parse((*newest)->note);
+    absl::StatusOr<RunNote> before = RunNote::Parse((*newest)->note);
     if (!before.ok()) {
       return absl::Status(before.status().code(), "--state " + Printable(directory) + ": " +
                                                       std::string(before.status().message()));
@@ -116,6 +147,7 @@ absl::StatusOr<std::unique_ptr<RunState>> RunState::Open(const std::string& dire
     if (before->command != command) {
       return WrongFlag("state", Printable(directory) + " belongs to pleat " + before->command);
     }
+    std::erase_if(before->options, may_change);  // of versions in which they could not
     absl::Status same = CheckOptions(note.options, before->options, directory);
     if (!same.ok()) return same;
     note.clock = before->clock;
@@ -136,6 +168,7 @@ absl::Status RunState::Recover(Engine& engine, int threads) {
   note->clock = note_.clock;
   note_ = *std::move(note);
   note_.lost += recovered->snapshot->lost.size();
+  changes_ = ChangesText(*recovered->snapshot);
   goes_on_ = true;
   return absl::OkStatus();
 }
@@ -252,6 +285,7 @@ std::string RunState::Sentence(uint64_t lines_before) const {
   const SnapshotState state = state_directory_->state();
   std::string text = "state directory: ";
   if (lines_before > 0) text += "went on behind " + Counted(lines_before, "line") + "; ";
+  text += changes_;
   if (inputs_.skipped() > 0) text += Counted(inputs_.skipped(), "file") + " read before; ";
   text += inputs_.FilesText();
   text += Counted(state.taken, "snapshot") + " taken";

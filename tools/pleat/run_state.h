@@ -85,7 +85,8 @@ class RunState {
   absl::Status TakeSnapshot(Engine& engine, Duration now, uint64_t results, bool flushed,
                             Outputs outputs);
 
-  // For people: "went on behind 5 lines; 3 snapshots taken; the newest has 4 KB".
+  // For people: "went on behind 5 lines; --quiet is 120s, and was 60s; 3 snapshots taken; the newest
+  // has 4 KB".
   // `lines_before`: that earlier runs have read.
   std::string Sentence(uint64_t lines_before) const;
 
@@ -108,6 +109,7 @@ class RunState {
   RunNote note_;
   InputsRead inputs_;         // of the note
   bool goes_on_ = false;      // there was a snapshot
+  std::string changes_;       // of options, since that snapshot; for people
   uint64_t lines_since_ = 0;  // the last snapshot
   Duration last_taken_{0};
 };

@@ -11,6 +11,7 @@
 
 #include "tools/pleat/errno_status.h"
 #include "tools/pleat/quantity_text.h"
+#include "tools/pleat/records/known_log.h"
 
 namespace pleat::cli {
 namespace {
@@ -46,6 +47,7 @@ std::optional<Guess> GuessByMagic(std::string_view first_line) {
 // `text`: the first line, and behind a newline the second one if there is one.
 std::optional<Guess> GuessByShape(const std::string& text) {
   constexpr std::pair<const char*, Guess> kShapes[] = {
+      {R"(\x1e\s*\{)", {"a JSON text sequence", "", "json"}},
       {R"(\s*\[\s*(\{|$))", {"a JSON array", "", "json"}},
       {R"(\s*\{.*\n\s*["}])", {"pretty-printed JSON", "", "json"}},
       {R"((?!\s*\{).*\[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d )", {"an access log", "", "access"}},
@@ -71,7 +73,7 @@ std::optional<Guess> GuessByColumns(std::string_view first_line, std::string_vie
   constexpr std::pair<char, Guess> kSeparators[] = {
       {'\t', {"TSV", "", "tsv"}},
       {',', {"CSV", "", "csv"}},
-      {';', {"CSV with semicolons", "mlr --icsv --ifs ';' --ojsonl cat FILE"}},
+      {';', {"CSV with semicolons", "", "csv --separator ';'"}},
   };
   if (first_line.starts_with('{')) return std::nullopt;
   for (const auto& [separator, guess] : kSeparators) {
@@ -88,12 +90,16 @@ std::optional<Guess> GuessFormat(std::span<const std::string> lines) {
   return guess;
 }
 
-std::string SentenceFor(const Guess& guess, std::string_view input, std::string_view command) {
-  std::string sentence = std::string(input) + " looks like " + std::string(guess.looks_like) + ": ";
+std::string HowToRead(const Guess& guess, std::string_view command) {
+  std::string sentence = "looks like " + std::string(guess.looks_like) + ": ";
   if (guess.input.empty()) sentence += std::string(guess.command) + " | ";
   sentence += "pleat " + std::string(command);
   if (!guess.input.empty()) sentence += " --input " + std::string(guess.input);
   return sentence + " ...";
+}
+
+std::string SentenceFor(const Guess& guess, std::string_view input, std::string_view command) {
+  return std::string(input) + " " + HowToRead(guess, command);
 }
 
 std::string AllOf(uint64_t lines) {
@@ -101,6 +107,14 @@ std::string AllOf(uint64_t lines) {
 }
 
 }  // namespace
+
+std::string UnusableInput::HintAtOnce(std::string_view command, std::string_view read_as,
+                                      std::string_view line) {
+  const std::optional<KnownLog> log = hinted_ ? std::nullopt : KnownLogOf(line);
+  if (!log || log->input == read_as) return "";
+  hinted_ = true;
+  return "; " + HowToRead({log->looks_like, "", log->input}, command);
+}
 
 void UnusableInput::Add(std::string_view input, std::string_view line) {
   if (lines_.empty()) input_ = input;
@@ -117,7 +131,7 @@ std::string UnusableInput::AddMissing(const OptionPath& path, std::string_view r
                                       std::string_view line) {
   auto missing = std::ranges::find(missing_, reason, &Missing::reason);
   if (missing != missing_.end()) return ++missing->lines, "";
-  missing_.push_back({std::string(reason), HintFor(line, path.path), 1});
+  missing_.push_back({std::string(reason), path, HintFor(line, path.path), 1});
   const PathHint& hint = missing_.back().hint;
   return hint.meant.empty() ? Finding(hint, "the line") : Question(hint);
 }
@@ -146,9 +160,25 @@ std::string UnusableInput::WhatIsMissing(uint64_t lines) const {
   return text;
 }
 
+// Of the path that most lines lack.
+std::string UnusableInput::LeftOutSentence(uint64_t lines) const {
+  const auto is_less = [](const Missing& a, const Missing& b) { return a.lines < b.lines; };
+  const auto most = std::ranges::max_element(missing_, is_less);
+  // An object in its place is no null.
+  if (most == missing_.end() || !most->reason.ends_with("is missing")) return "";
+  const std::string path = Printable(most->path.path);
+  const std::string before_bar = path.starts_with('/') ? '"' + path + '"' : path;
+  const std::string other = "'" + before_bar + "|OTHER'";
+  std::string text = Grouped(most->lines) + " of " + Counted(lines, "line") +
+                     (most->lines == 1 ? " was" : " were") + " left out: " + most->reason + "; --" +
+                     most->path.option + " ";
+  if (most->path.option == "time") return text + other + " takes another member there";
+  return text + "'" + path + "?' takes null there, and " + other + " another member";
+}
+
 std::string UnusableInput::Sentence(std::string_view command, uint64_t lines) const {
   const std::string said = "no line was usable; ";
-  if (!lines_.empty()) {
+  if (!lines_.empty() && !hinted_) {
     if (const std::optional<Guess> guess = GuessFormat(lines_)) {
       return said + SentenceFor(*guess, input_, command);
     }

@@ -16,6 +16,10 @@ namespace pleat::cli {
 
 class UnusableInput {
  public:
+  // What an invalid line that was read as `read_as` gives away: "; looks like a log of Zeek: pleat fold
+  // --input zeek ...", said once, so that nobody waits for the end of a stream. Else nothing.
+  std::string HintAtOnce(std::string_view command, std::string_view read_as, std::string_view line);
+
   // Keeps an invalid line of `input`, if it is one of the first of the first such input.
   void Add(std::string_view input, std::string_view line);
 
@@ -28,6 +32,10 @@ class UnusableInput {
   // `lines` that there were.
   std::string Sentence(std::string_view command, uint64_t lines) const;
 
+  // "2 of 3 lines were left out: key "a" is missing; --key 'a?' takes null there, and 'a|OTHER' another
+  // member", of the lines that there were. Empty if no line lacked a path.
+  std::string LeftOutSentence(uint64_t lines) const;
+
   // The same for a run that had events: of an array with an element a line, the last is one, as no
   // comma follows. Empty if no array begins there.
   std::string ArraySentence(std::string_view command) const;
@@ -35,6 +43,7 @@ class UnusableInput {
  private:
   struct Missing {
     std::string reason;
+    OptionPath path;
     PathHint hint;  // of the first such line
     uint64_t lines = 0;
   };
@@ -43,6 +52,7 @@ class UnusableInput {
 
   std::string input_;
   std::vector<std::string> lines_;
+  bool hinted_ = false;
   std::vector<Missing> missing_;  // a few for each path of the options
 };
 

@@ -7,8 +7,9 @@
 #include "engine/lines/reduce/last_events.h"
 #include "engine/lines/reduce/rest_members.h"
 #include "engine/lines/scan/option_json.h"
-#include "engine/lines/scan/path.h"
-#include "engine/lines/spec/path_hint.h"
+#include "engine/lines/scan/time_paths.h"
+#include "engine/lines/scan/written_path.h"
+#include "engine/lines/spec/condition_text.h"
 #include "engine/lines/spec/spec_text.h"
 
 namespace pleat::inline v0_1 {
@@ -258,11 +259,14 @@ FoldPlan::FoldPlan(const FoldSpec& spec)
   if (!spec.event.time_zone.empty() && spec.folder.closing.every != kForever) {
     calendar.emplace(events.time_rules.zone, spec.folder.closing);
   }
-  close_when = ConditionPlan(spec.close_when, [&](const std::string& name) {
-    const auto found = std::ranges::find(spec.merges, name, &Merge::name);
-    PLEAT_DCHECK(found != spec.merges.end());
-    return static_cast<int>(found - spec.merges.begin());
-  });
+  close_when = ConditionPlan(
+      spec.close_when,
+      [&](const std::string& name) {
+        const auto found = std::ranges::find(spec.merges, MergedName(name), &Merge::name);
+        PLEAT_DCHECK(found != spec.merges.end());
+        return static_cast<int>(found - spec.merges.begin());
+      },
+      spec.event.untyped);
   tally.Begin(events);
 }
 
@@ -293,9 +297,15 @@ void FoldPlan::AddRest(const FoldSpec& spec) {
   grows = has_more = true;
   const auto take = [&](std::string_view path) {
     if (path.empty() || path == kWholeEvent) return;
-    events.taken_names.insert(Quote(ParsePath(path)->front()));
+    const WrittenPath written = *ParseWrittenPath(path);
+    for (const PathWay& way : written.ways) {
+      events.taken_names.insert(Quote(way.steps.front()));
+    }
   };
-  take(spec.event.time);
+  if (!spec.event.time.empty()) {
+    const std::vector<std::string> paths = SplitTimePaths(spec.event.time);
+    for (const std::string& path : paths) take(path);
+  }
   take(spec.marks.id);
   for (const KeyField& field : KeyMembers(spec.event)) {
     take(field.path);
@@ -370,14 +380,11 @@ std::optional<MergeMismatch> FoldPlan::Mismatch() const {
   const auto merge = std::ranges::find(merges, parts[place].offset, &StatePart::offset);
   const auto asked = std::ranges::find(events.asked, wanted.slot, &EventPlan::AskedPath::slot);
   PLEAT_DCHECK(merge != merges.end() && asked != events.asked.end());
-  const bool number = wanted.form == ValueForm::kNumber || wanted.form == ValueForm::kRounded;
-  MergeMismatch mismatch{.name = Unescaped(merge->quoted_name),
-                         .reducer = std::string(NameOf(merge->reducer)),
-                         .path = asked->path.path,
-                         .type = TypeWord(seen.kind),
-                         .only = !seen.differ};
-  if (number && seen.numbers_in_quotes) mismatch.filter = NumberFilterFor(mismatch.path);
-  return mismatch;
+  return MergeMismatch{.name = Unescaped(merge->quoted_name),
+                       .reducer = std::string(NameOf(merge->reducer)),
+                       .path = asked->path.path,
+                       .type = TypeWord(seen.kind),
+                       .only = !seen.differ};
 }
 
 void FoldPlan::AppendMerges(const void* state, LineWriter& out, CaveatNames& names) const {

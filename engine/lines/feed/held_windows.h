@@ -39,8 +39,13 @@ class HeldWindows {
 
     template <class F>
     void Stored(F& f) {
-      f(key, window.start, window.end, window.amount.count, window.amount.sum, window.amount.real,
-        window.amount.integer, window.amount.saturated);
+      // A sum that no number is part of is stored as an integer that is saturated and 0, as no other is.
+      Amount& amount = window.amount;
+      bool saturated = amount.saturated || amount.none;
+      f(key, window.start, window.end, amount.count, amount.sum, amount.real, amount.integer,
+        saturated);
+      amount.none = saturated && amount.integer && amount.sum == 0;
+      amount.saturated = saturated && !amount.none;
       f(emission.count, emission.first, emission.last, emission.closed, emission.reason,
         emission.revision, emission.partial);
       f(emission.id.partition, emission.id.generation);

@@ -10,6 +10,7 @@
 #include "engine/lines/plan/event_plan.h"
 #include "engine/lines/plan/event_reader.h"
 #include "engine/lines/scan/reasons.h"
+#include "engine/table/spelled_key.h"
 
 namespace pleat::inline v0_1 {
 
@@ -24,33 +25,38 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
 
   void Add(ReadLines& lines, OnUnusualLine on_unusual) {
     assumed_utc_ |= lines.reader().assumed_utc();
-    const auto& events = lines.batch().events;
-    for (size_t i = 0; i < events.size(); ++i) {
-      if (AddEvent(events[i])) continue;
-      const ReadLines::Line& line = lines.sources()[i];
-      if (!on_unusual({line.index, line.text(), kInTheFuture})) return;
-    }
-    for (const ReadLines::NoEvent& each : lines.no_events()) {
-      if (each.result.kind == LineResult::Kind::kInvalid) CountInvalid();
-      if (!on_unusual({each.line.index, each.line.text(), each.result})) return;
-    }
-    lines.next_line = lines.lines();
+    const auto add_events = [&](size_t end) {
+      while (lines.next_event < end) {
+        const size_t i = lines.next_event;
+        const ReadLines::Line& line = lines.sources()[i];
+        lines.TakenUpTo(i + 1);
+        if (AddEvent(lines.batch().events[i])) continue;
+        if (!on_unusual({line.index, line.text(), kInTheFuture})) return false;
+      }
+      return true;
+    };
+    const auto add_other = [&](const ReadLines::NoEvent& other) {
+      LineResult result = other.result;
+      if (result.kind == LineResult::Kind::kWaiting) {
+        newest_read_ = std::max(newest_read_, lines.NewestExcludedBefore(other.line.index));
+        result = ReadAlone(other.line.text());
+        if (result.kind == LineResult::Kind::kEvent || result.kind == LineResult::Kind::kExcluded)
+          return true;
+      } else if (result.kind == LineResult::Kind::kInvalid) {
+        CountInvalid();
+      }
+      return on_unusual({other.line.index, other.line.text(), result});
+    };
+    lines.Take(SIZE_MAX, add_events, add_other);
     CountExcluded(lines.TakeExcluded());
+    newest_read_ = std::max(newest_read_, lines.NewestExcludedBefore(lines.next_line));
     if (stage_ != nullptr) AddDue();
   }
 
   LineResult AddLine(std::string_view line) {
-    event_.Clear();
-    const LineResult::Kind kind = reader_.Read(line, event_);
-    if (kind == LineResult::Kind::kBlank) return {};
-    if (kind == LineResult::Kind::kInvalid) CountInvalid();
-    if (kind == LineResult::Kind::kExcluded) CountExcluded(1);
-    if (kind != LineResult::Kind::kEvent) {
-      return {.kind = kind, .reason = reader_.reason(), .about = reader_.about()};
-    }
-    if (!AddEvent(event_.events.front())) return kInTheFuture;
-    if (stage_ != nullptr) AddDue();
-    return {kind, {}, {}};
+    const LineResult result = ReadAlone(line);
+    if (result.kind == LineResult::Kind::kEvent && stage_ != nullptr) AddDue();
+    return result;
   }
 
   const EventPlan& plan() const noexcept { return plan_; }
@@ -77,6 +83,27 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
   static constexpr LineResult kInTheFuture{LineResult::Kind::kInvalid, FoldOutcome::kOpened,
                                            invalid_line::kFuture};
 
+  LineResult ReadAlone(std::string_view line) {
+    event_.Clear();
+    const EngineTime newest = std::max(newest_, newest_read_);
+    if (newest != kBeginningOfTime) {
+      reader_.DecideBy(newest);
+    } else {
+      reader_.DecideBy(std::nullopt);
+    }
+    const LineResult::Kind kind = reader_.Read(line, event_);
+    if (kind == LineResult::Kind::kBlank) return {};
+    if (kind == LineResult::Kind::kInvalid) CountInvalid();
+    if (kind == LineResult::Kind::kExcluded) {
+      CountExcluded(1);
+      newest_read_ = std::max(newest_read_, reader_.excluded_at());
+    }
+    if (kind != LineResult::Kind::kEvent) {
+      return {.kind = kind, .reason = reader_.reason(), .about = reader_.about()};
+    }
+    if (!AddEvent(event_.events.front())) return kInTheFuture;
+    return {kind, {}, {}};
+  }
   // Returns false if the event lies beyond the future limit.
   bool AddEvent(const KeyedEvent<LineEvent>& event) {
     const bool is_future = stage_ == nullptr
@@ -88,10 +115,11 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
     }
     out_of_order_ += static_cast<uint64_t>(event.at < newest_);
     newest_ = std::max(newest_, event.at);
+    const std::string_view key = SpelledKey::Of(event.key).identity;
     if (stage_ == nullptr) {
-      analyzer_.Add(event.key, event.at);
+      analyzer_.Add(key, event.at);
     } else {
-      Arrive(event.key, event.at);
+      Arrive(key, event.at);
     }
     ++counts_.lines;
     ++counts_.events;
@@ -131,6 +159,7 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
   const Duration future_limit_;
   const std::unique_ptr<ReorderStage> stage_;  // null without a bound of disorder
   EngineTime newest_ = kBeginningOfTime;       // stamp so far
+  EngineTime newest_read_ = kBeginningOfTime;  // of lines that are excluded by their stamps
   uint64_t out_of_order_ = 0;                  // events, as they came
   EventReader reader_;                         // of AddLine(),
   EventBatch event_;                           // which has one event

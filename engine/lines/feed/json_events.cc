@@ -12,6 +12,7 @@
 #include "engine/lines/scan/path.h"
 #include "engine/lines/scan/text.h"
 #include "engine/lines/spec/spec_check.h"
+#include "engine/table/spelled_key.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -33,18 +34,29 @@ class [[gnu::visibility("hidden")]] JsonEvents::Impl {
   }
 
   void Take(ReadLines& lines, EngineTime now, Keep keep, OnUnusualLine on_unusual) {
-    tally_.Note(lines.reader());
+    tally_.Note(lines.reader(), lines.batch());
     const auto take_events = [&](size_t end) {
       while (lines.next_event < end) {
         const size_t i = lines.next_event;
         lines.TakenUpTo(i + 1);
-        if (!TakeEvent(lines, i, now, keep, on_unusual)) return false;
+        if (!TakeEvent(lines.sources()[i], lines.batch(), i, now, keep, on_unusual)) return false;
       }
       return true;
     };
     const auto take_other = [&](const ReadLines::NoEvent& other) {
-      if (other.result.kind == LineResult::Kind::kInvalid) tally_.AddInvalid();
-      return on_unusual({other.line.index, other.line.text(), other.result});
+      LineResult result = other.result;
+      if (result.kind == LineResult::Kind::kWaiting) {
+        event_.Clear();
+        const std::optional<EngineTime> newest = tally_.newest();
+        reader_.DecideBy(newest ? newest : plan_.FirstNear(now));
+        result.kind = reader_.Read(other.line.text(), event_);
+        if (result.kind == LineResult::Kind::kEvent)
+          return TakeEvent(other.line, event_, 0, now, keep, on_unusual);
+        result.reason = reader_.reason();
+        result.about = reader_.about();
+      }
+      if (result.kind == LineResult::Kind::kInvalid) tally_.AddInvalid();
+      return on_unusual({other.line.index, other.line.text(), result});
     };
     lines.Take(SIZE_MAX, take_events, take_other);
     tally_.AddExcluded(lines.TakeExcluded());
@@ -65,16 +77,16 @@ class [[gnu::visibility("hidden")]] JsonEvents::Impl {
   static EventPlan PlanOf(const EventSpec& spec, std::string_view id) {
     EventPlan plan(spec);
     if (!id.empty()) plan.AddId(std::string(id));
+    plan.paths.AskForAll();  // the line is kept
     return plan;
   }
 
-  bool TakeEvent(ReadLines& lines, size_t i, EngineTime now, Keep keep, OnUnusualLine on_unusual) {
-    EventBatch& batch = lines.batch();
-    const ReadLines::Line& line = lines.sources()[i];
+  bool TakeEvent(const ReadLines::Line& line, EventBatch& batch, size_t i, EngineTime now,
+                 Keep keep, OnUnusualLine on_unusual) {
     const bool is_stamped = plan_.time_slot != PathTree::kNone;
     JsonEvent event{.index = line.index,
                     .line = Trimmed(line.text()),
-                    .key = batch.events[i].key,
+                    .key = SpelledKey::Of(batch.events[i].key).identity,
                     .id = {},
                     .at = is_stamped ? batch.events[i].at : now};
     if (plan_.keys.size() == 1) event.key = TextOf(event.key, batch.texts);
@@ -91,8 +103,8 @@ class [[gnu::visibility("hidden")]] JsonEvents::Impl {
 
   const EventPlan plan_;
   LineTally tally_;
-  EventReader reader_;  // of TakeLongLine(),
-  EventBatch event_;    // which has none
+  EventReader reader_;  // of TakeLongLine(), and of lines that may be at several instants
+  EventBatch event_;    // of those
 };
 
 absl::StatusOr<std::unique_ptr<JsonEvents>> JsonEvents::Open(const EventSpec& spec,
@@ -118,6 +130,7 @@ StampCounts JsonEvents::stamps() const noexcept { return impl_->tally().stamps()
 std::vector<OptionPath> JsonEvents::absent_paths() const {
   return impl_->tally().Absent(impl_->plan());
 }
+std::vector<OptionPath> JsonEvents::asked_paths() const { return impl_->plan().Asked(); }
 const EventPlan& JsonEvents::plan() const noexcept { return impl_->plan(); }
 
 }  // namespace pleat::inline v0_1

@@ -22,6 +22,7 @@
 #include "engine/lines/feed/line_intake.h"
 #include "engine/lines/feed/taken_emissions.h"
 #include "engine/lines/spec/spec_check.h"
+#include "engine/table/spelled_key.h"
 
 namespace pleat::inline v0_1 {
 using TakenGroups = TakenEmissions<EmissionPrinter>;
@@ -127,7 +128,8 @@ bool JsonFolder::Impl::Obey(const ControlEvent& control, EngineTime at, int64_t 
 
 std::string JsonFolder::Impl::ConflictOf(const EventBatch& events, size_t i) {
   return "id " + invalid_line::Shown(events.marks[i].id) + " of key " +
-         invalid_line::Shown(events.events[i].key) + " was seen before with different content";
+         invalid_line::Shown(SpelledKey::Of(events.events[i].key).shown) +
+         " was seen before with different content";
 }
 
 template <class Write>
@@ -294,6 +296,7 @@ std::unique_ptr<GapStats> JsonFolder::gap_stats() const noexcept {
   return impl_->folder().gap_stats();
 }
 std::vector<OptionPath> JsonFolder::absent_paths() const { return impl_->feed().absent_paths(); }
+std::vector<OptionPath> JsonFolder::asked_paths() const { return impl_->feed().asked_paths(); }
 
 std::optional<MergeMismatch> JsonFolder::mismatch() const { return impl_->mismatch(); }
 uint64_t JsonFolder::saturated() const noexcept { return impl_->saturated(); }

@@ -17,6 +17,7 @@
 #include <pleat/untyped/any_live_set.h>
 
 #include "engine/base/check.h"
+#include "engine/base/hash.h"
 #include "engine/lines/feed/line_companion.h"
 #include "engine/lines/feed/line_feed.h"
 #include "engine/lines/feed/line_intake.h"
@@ -24,6 +25,7 @@
 #include "engine/lines/feed/payload_text.h"
 #include "engine/lines/plan/event_plan.h"
 #include "engine/lines/reduce/line_writer.h"
+#include "engine/table/spelled_key.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -79,7 +81,8 @@ class [[gnu::visibility("hidden")]] JsonLiveSet::Impl {
         may_be_future_(spec.event.future_limit != kForever && companion->stage() == nullptr),
         companion_(std::move(companion)),
         changes_printer_(spec),
-        feed_(companion_->plan(), companion_->tally(), companion_->stage()) {}
+        feed_(companion_->plan(), companion_->tally(), companion_->stage()),
+        counts_events_(spec.member.id.empty()) {}
 
   LineFeed<LiveSetOutcome>& feed() noexcept { return feed_; }
   const AnyLiveSet& collection() const noexcept { return live_set_; }
@@ -128,6 +131,18 @@ class [[gnu::visibility("hidden")]] JsonLiveSet::Impl {
 
   LineFeed<LiveSetOutcome> feed_;
   std::vector<KeyedEvent<MemberEvent>> batch_;
+
+  // Without members, the id of each event. Events of an earlier run may still count, whose numbers
+  // nobody knows: a secret tells runs apart.
+  struct OwnId {
+    uint64_t run;
+    uint64_t number;
+  };
+  const bool counts_events_;
+  const uint64_t run_ = RandomHashKey()[0];
+  uint64_t next_id_ = 0;
+  std::vector<OwnId> own_ids_;
+
   ChangeCursor changes_;  // those that were taken
 };
 
@@ -153,13 +168,20 @@ size_t JsonLiveSet::Impl::BatchSize(const EventBatch& events, size_t first, size
 AnyBatch JsonLiveSet::Impl::EventsOf(const EventBatch& events, size_t first, size_t end) {
   const size_t values = events.values_an_event();
   batch_.clear();
+  if (counts_events_) own_ids_.resize(end - first);
   for (size_t i = first; i < end; ++i) {
     const KeyedEvent<LineEvent>& line = events.events[i];
-    const MemberMarks& marks = events.members[i];
     KeyedEvent<MemberEvent>& event = batch_.emplace_back();
     event.key = line.key;
     event.at = line.at;
-    event.event.member = {.id = marks.id, .ttl = marks.ttl, .version = marks.version};
+    if (counts_events_) {
+      OwnId& id = own_ids_[i - first];
+      id = {run_, next_id_++};
+      event.event.member.id = {reinterpret_cast<const char*>(&id), sizeof(id)};
+    } else {
+      const MemberMarks& marks = events.members[i];
+      event.event.member = {.id = marks.id, .ttl = marks.ttl, .version = marks.version};
+    }
     if (values > 0 && events.values[i * values].present) {
       event.event.payload = PayloadText::Of(events.values[i * values].text);
     }
@@ -191,12 +213,13 @@ void JsonLiveSet::Impl::MoveTime(EngineTime now, int64_t line) {
 
 bool JsonLiveSet::Impl::Obey(const ControlEvent& control, EngineTime at, int64_t line) {
   Reach(at, line);
-  return live_set_.Remove(control.key, control.member, {.at = at}) != LiveSetControl::kFuture;
+  const RemoveOptions leave{.at = at, .only_if_not_newer = true, .later_wins = true};
+  return live_set_.Remove(control.key, control.member, leave) != LiveSetControl::kFuture;
 }
 
 std::string JsonLiveSet::Impl::ConflictOf(const EventBatch& events, size_t i) {
-  return "member " + invalid_line::Shown(events.members[i].id) + " of key " +
-         invalid_line::Shown(events.events[i].key) +
+  return "member " + invalid_line::Shown(SpelledKey::Of(events.members[i].id).shown) + " of key " +
+         invalid_line::Shown(SpelledKey::Of(events.events[i].key).shown) +
          " has another payload with the same stamp and version";
 }
 
@@ -239,7 +262,7 @@ absl::Status JsonLiveSet::Impl::TakeChanges(bool refreshes, EachLine each) {
     if (change.cause == Cause::kRefreshed && !refreshes) return;
     line.Clear();
     changes_printer_.AppendChange(change, line);
-    each(change.series, line.text().substr(0, line.size() - 1));
+    each(SpelledKey::Of(change.series).identity, line.text().substr(0, line.size() - 1));
   };
   for (ReadChanges read = ReadChanges::kMore; read == ReadChanges::kMore;) {
     read = live_set_.Read(kAllSeries, changes_, kChangesAtOnce, print);
@@ -359,6 +382,7 @@ StampCounts JsonLiveSet::stamps() const noexcept { return impl_->feed().stamps()
 LiveSetLedger JsonLiveSet::ledger() const noexcept { return impl_->collection().ledger(); }
 LiveSetSizes JsonLiveSet::sizes() const noexcept { return impl_->collection().sizes(); }
 std::vector<OptionPath> JsonLiveSet::absent_paths() const { return impl_->feed().absent_paths(); }
+std::vector<OptionPath> JsonLiveSet::asked_paths() const { return impl_->feed().asked_paths(); }
 const EventPlan& JsonLiveSet::plan() const noexcept { return impl_->feed().plan(); }
 
 }  // namespace pleat::inline v0_1

@@ -26,6 +26,8 @@
 #include "engine/lines/feed/rollup_line.h"
 #include "engine/lines/feed/taken_emissions.h"
 #include "engine/lines/plan/event_plan.h"
+#include "engine/lines/spec/spec_check.h"
+#include "engine/table/spelled_key.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -57,9 +59,9 @@ class RollupCompanion final : public LineCompanion {
   HeldWindows held_;
 };
 
-// The delta of an event's value.
+// The delta of an event's value; of none, if the event has no number.
 Delta DeltaOf(const EventValue& value) noexcept {
-  if (!value.present) return 0;
+  if (!value.present) return Delta::None();
   const Number& number = value.number;
   if (!number.integer) return number.real;
   if (number.fits) return number.whole;
@@ -230,7 +232,8 @@ size_t JsonRollup::Impl::Add(const EventBatch& events, size_t first, size_t end,
 
 std::string JsonRollup::Impl::ConflictOf(const EventBatch& events, size_t i) {
   return "id " + invalid_line::Shown(events.marks[i].id) + " of key " +
-         invalid_line::Shown(events.events[i].key) + " was seen before with another value";
+         invalid_line::Shown(SpelledKey::Of(events.events[i].key).shown) +
+         " was seen before with another value";
 }
 
 template <class Write>
@@ -269,7 +272,7 @@ void JsonRollup::Impl::Scan(WriteLines write) const {
 absl::StatusOr<std::shared_ptr<JsonRollup::Impl>> JsonRollup::Impl::Open(
     Engine& engine, std::string_view name, const RollupSpec& spec,
     Companion::NamedTexts stored_options, std::unique_ptr<AnyIntake> intake) {
-  absl::StatusOr<RollupCounter> counter = RollupCounter::Open(engine, name, spec.rollup);
+  absl::StatusOr<RollupCounter> counter = RollupCounter::Open(engine, name, RollupOptionsOf(spec));
   if (!counter.ok()) return counter.status();
   auto companion = std::make_shared<RollupCompanion>(spec, std::move(stored_options));
   if (absl::Status kept = SetCompanion(engine, name, companion); !kept.ok()) return kept;
@@ -326,6 +329,7 @@ RollupLedger JsonRollup::ledger() const noexcept { return impl_->counter().ledge
 RollupSizes JsonRollup::sizes() const noexcept { return impl_->counter().sizes(); }
 uint64_t JsonRollup::saturated() const noexcept { return impl_->saturated(); }
 std::vector<OptionPath> JsonRollup::absent_paths() const { return impl_->feed().absent_paths(); }
+std::vector<OptionPath> JsonRollup::asked_paths() const { return impl_->feed().asked_paths(); }
 const EventPlan& JsonRollup::plan() const noexcept { return impl_->feed().plan(); }
 
 }  // namespace pleat::inline v0_1

@@ -90,26 +90,11 @@ class LineFeed {
   LineResult TakeLine(Into& into, std::string_view line, EngineTime arrival,
                       OnUnusualLine on_unusual) {
     CheckOwnLines();
-    event_.Clear();
-    const LineResult::Kind kind = reader_.Read(line, event_);
-    tally_.Note(reader_);
     if (stage_ != nullptr) BeginLines(stage_->CountArrived(1));
-    switch (kind) {
-      case LineResult::Kind::kBlank: return {};
-      case LineResult::Kind::kInvalid: return Invalid(reader_.reason(), reader_.about());
-      case LineResult::Kind::kExcluded: return tally_.AddExcluded(1), LineResult{kind};
-      case LineResult::Kind::kNoUnit: return {.kind = kind, .reason = reader_.reason()};
-      case LineResult::Kind::kControl:
-        if (stage_ != nullptr) return ArriveAlone(into, line, on_unusual);
-        return Obey(into, reader_.control(), arrival, 0);
-      default: break;
-    }
-    if (stage_ != nullptr) return ArriveAlone(into, line, on_unusual);
-    event_.Link();
-    Stamp(event_.events, arrival);
-    const size_t size = into.BatchSize(event_, 0, 1, 0);
-    into.Add(event_, 0, size, outcomes_);
-    return Count(into, outcomes_[0], event_, 0);
+    LineResult result{.kind = LineResult::Kind::kWaiting, .reason = {}};
+    Report report{on_unusual, true, &result};
+    const LineResult taken = TakeAlone(into, line, 0, arrival, report);
+    return taken.kind == LineResult::Kind::kWaiting ? result : taken;
   }
 
   // Takes up to `max` further lines. Returns how many.
@@ -117,8 +102,8 @@ class LineFeed {
   size_t Take(Into& into, ReadLines& lines, size_t max, EngineTime arrival,
               OnUnusualLine on_unusual) {
     CheckOwnLines();
-    tally_.Note(lines.reader());
-    if (stage_ != nullptr) return TakeInTurn(into, lines, max, on_unusual);
+    tally_.Note(lines.reader(), lines.batch());
+    if (stage_ != nullptr) return TakeInTurn(into, lines, max, arrival, on_unusual);
     const auto take_events = [&](size_t end) {
       const std::span events(lines.batch().events);
       Stamp(events.subspan(lines.next_event, end - lines.next_event), arrival);
@@ -127,6 +112,11 @@ class LineFeed {
     const auto take_other = [&](const ReadLines::NoEvent& other) {
       const ReadLines::Line& line = other.line;
       LineResult result = other.result;
+      if (result.kind == LineResult::Kind::kWaiting) {
+        Report report{on_unusual};
+        TakeOpen(into, lines, line, arrival, report);
+        return report.go_on;
+      }
       if (result.kind == LineResult::Kind::kInvalid) tally_.AddInvalid();
       if (result.kind == LineResult::Kind::kControl) {
         result = Obey(into, other.control, arrival, line.index);
@@ -134,7 +124,7 @@ class LineFeed {
       return on_unusual({line.index, line.text(), result});
     };
     const size_t taken = lines.Take(max, take_events, take_other);
-    tally_.AddExcluded(lines.TakeExcluded());
+    AddExcluded(lines);
     return taken;
   }
 
@@ -228,10 +218,80 @@ class LineFeed {
   }
   StampCounts stamps() const noexcept { return tally_.stamps(); }
   std::vector<OptionPath> absent_paths() const { return tally_.Absent(plan_); }
+  std::vector<OptionPath> asked_paths() const { return plan_.Asked(); }
 
  private:
+  // Who is told of unusual lines, until the answer is to stop. Lines that are due are taken even so.
+  struct Report {
+    OnUnusualLine on_unusual;
+    bool go_on = true;
+    LineResult* alone = nullptr;  // instead, of the line that has come alone
+
+    void operator()(int64_t index, std::string_view text, const LineResult& result) {
+      if (alone != nullptr && index == 0) {
+        *alone = result;
+      } else if (go_on) {
+        go_on = on_unusual({index, text, result});
+      }
+    }
+  };
+
   void CheckOwnLines() const noexcept {
     if (has_intake_) Fail("lines for a collection of a JsonIntake come by Push() of that");
+  }
+
+  // Takes the line at `index` by itself: nothing of event_ is under way. With a stage its result is kWaiting,
+  // as that comes by `report`.
+  template <class Into>
+  LineResult TakeAlone(Into& into, std::string_view line, int64_t index, EngineTime arrival,
+                       Report& report) {
+    event_.Clear();
+    if (plan_.has_open_times()) {
+      const std::optional<EngineTime> newest = tally_.newest();
+      reader_.DecideBy(newest ? newest : plan_.FirstNear(arrival));
+    }
+    const LineResult::Kind kind = reader_.Read(line, event_);
+    tally_.Note(reader_, event_);
+    switch (kind) {
+      case LineResult::Kind::kBlank: return {};
+      case LineResult::Kind::kInvalid: return Invalid(reader_.reason(), reader_.about());
+      case LineResult::Kind::kExcluded:
+        tally_.AddExcluded(1);
+        tally_.NoteExcluded(reader_.excluded_at());
+        return LineResult{kind};
+      case LineResult::Kind::kNoUnit: return {.kind = kind, .reason = reader_.reason()};
+      default: break;
+    }
+    if (stage_ != nullptr) {
+      ArriveAlone(into, line, index, report);
+      return {.kind = LineResult::Kind::kWaiting, .reason = {}};
+    }
+    if (kind == LineResult::Kind::kControl) return Obey(into, reader_.control(), arrival, index);
+    event_.Link();
+    Stamp(event_.events, arrival);
+    const size_t size = into.BatchSize(event_, 0, 1, index);
+    into.Add(event_, 0, size, outcomes_);
+    return Count(into, outcomes_[0], event_, 0);
+  }
+
+  // Takes a line whose time may mean several instants, now that all before it were taken.
+  template <class Into>
+  void TakeOpen(Into& into, const ReadLines& lines, const ReadLines::Line& line, EngineTime arrival,
+                Report& report) {
+    using Kind = LineResult::Kind;
+    tally_.NoteExcluded(lines.NewestExcludedBefore(line.index));
+    const LineResult result = TakeAlone(into, line.text(), line.index, arrival, report);
+    const bool is_event = result.kind == Kind::kEvent;
+    if (is_event ? Into::IsUsual(result.*Into::kOutcome)
+                 : result.kind == Kind::kWaiting || result.kind == Kind::kExcluded)
+      return;
+    report(line.index, line.text(), result);
+  }
+
+  // The excluded lines among those that were taken.
+  void AddExcluded(ReadLines& lines) noexcept {
+    tally_.AddExcluded(lines.TakeExcluded());
+    tally_.NoteExcluded(lines.NewestExcludedBefore(lines.next_line));
   }
 
   void Stamp(std::span<KeyedEvent<LineEvent>> events, EngineTime arrival) const noexcept {
@@ -298,20 +358,6 @@ class LineFeed {
 
   // --- Through the stage
 
-  // Who is told of unusual lines, until the answer is to stop. Lines that are due are taken even so.
-  struct Report {
-    OnUnusualLine on_unusual;
-    bool go_on = true;
-    LineResult* alone = nullptr;  // instead, of the line that has come alone
-
-    void operator()(int64_t index, std::string_view text, const LineResult& result) {
-      if (alone != nullptr && index == 0) {
-        *alone = result;
-      } else if (go_on) {
-        go_on = on_unusual({index, text, result});
-      }
-    }
-  };
   // A line that is taken.
   struct Source {
     int64_t index;
@@ -322,7 +368,8 @@ class LineFeed {
   void BeginLines(uint64_t position) noexcept { first_position_ = position; }
 
   template <class Into>
-  size_t TakeInTurn(Into& into, ReadLines& lines, size_t max, OnUnusualLine on_unusual) {
+  size_t TakeInTurn(Into& into, ReadLines& lines, size_t max, EngineTime arrival,
+                    OnUnusualLine on_unusual) {
     BeginLines(stage_->arrived() - lines.next_line);
     Report report{on_unusual};
     const auto take_events = [&](size_t end) {
@@ -342,6 +389,8 @@ class LineFeed {
       if (other.result.kind == LineResult::Kind::kControl) {
         Arrive(into, line.index, line.text(), other.control.at, lines.places(other),
                /*is_control=*/true, report);
+      } else if (other.result.kind == LineResult::Kind::kWaiting) {
+        TakeOpen(into, lines, line, arrival, report);
       } else {
         if (other.result.kind == LineResult::Kind::kInvalid) tally_.AddInvalid();
         report(line.index, line.text(), other.result);
@@ -350,24 +399,21 @@ class LineFeed {
     };
     const size_t taken = lines.Take(max, take_events, take_other);
     stage_->CountArrived(taken);
-    tally_.AddExcluded(lines.TakeExcluded());
+    AddExcluded(lines);
     TakeDue(into, report);
     return taken;
   }
 
   // The line that reader_ has read.
   template <class Into>
-  LineResult ArriveAlone(Into& into, std::string_view line, OnUnusualLine on_unusual) {
+  void ArriveAlone(Into& into, std::string_view line, int64_t index, Report& report) {
     places_.resize(static_cast<size_t>(plan_.paths.slots()));
     reader_.WritePlaces(places_.data());
     const bool is_control = event_.events.empty();
     const EngineTime at = is_control ? reader_.control().at : event_.events[0].at;
     event_.Clear();
-    LineResult result{.kind = LineResult::Kind::kWaiting, .reason = {}};
-    Report report{on_unusual, true, &result};
-    Arrive(into, 0, line, at, places_.data(), is_control, report);
-    TakeDue(into, report);
-    return result;
+    Arrive(into, index, line, at, places_.data(), is_control, report);
+    if (report.alone != nullptr) TakeDue(into, report);
   }
 
   // An event or a control line has come.

@@ -16,20 +16,24 @@ LineTarget::LineTarget(LineIntake& intake, std::string_view name, const EventPla
                        LineTally& tally, bool has_bound)
     : intake_(intake),
       name_(name),
+      plan_(plan),
       tally_(tally),
       has_bound_(has_bound),
       on_event_time_(plan.time_slot != PathTree::kNone),
       read_(plan),
       reader_(plan) {}
 
-void LineTarget::Read(std::string_view text, uint64_t first_number, EngineTime arrival) {
+void LineTarget::Read(std::string_view text, uint64_t first_number, Arrivals arrivals) {
   read_.Read(text);
-  tally_.Note(read_.reader());
+  tally_.Note(read_.reader(), read_.batch());
   first_number_ = first_number;
-  arrival_ = arrival;
+  arrivals_ = arrivals;
   given_events_ = given_others_ = 0;
   if (on_event_time_) return;
-  for (KeyedEvent<LineEvent>& each : read_.batch().events) each.at = each.event.at = arrival;
+  std::vector<KeyedEvent<LineEvent>>& events = read_.batch().events;
+  for (size_t i = 0; i < events.size(); ++i) {
+    events[i].at = events[i].event.at = arrivals.Of(read_.sources()[i].index);
+  }
 }
 
 LineTarget::Look LineTarget::LookAtNext() {
@@ -47,13 +51,14 @@ LineTarget::Look LineTarget::LookAtNext() {
     if (other.result.kind == LineResult::Kind::kControl) {
       look.is_usable = look.is_control = true;
       look.text = other.line.text();
-      look.at = on_event_time_ ? other.control.at : arrival_;
+      look.at = on_event_time_ ? other.control.at : arrivals_.Of(index);
     } else {
       look.refused = &other;
     }
   }
   if (look.is_usable && has_bound_) arrived_.push_back({first_number_ + index, look.at});
   tally_.AddExcluded(read_.TakeExcluded());
+  tally_.NoteExcluded(read_.NewestExcludedBefore(read_.next_line));
   return look;
 }
 
@@ -67,6 +72,7 @@ void LineTarget::NoteArrived() {
 
 bool LineTarget::IsControl(std::string_view line) {
   batch_.Clear();
+  reader_.DecideBy(tally_.newest());
   return reader_.Read(line, batch_) == LineResult::Kind::kControl;
 }
 
@@ -110,6 +116,7 @@ AnyBatch LineTarget::MapAnew(const AnyBatch& piece, std::span<uint16_t> places) 
   size_t taken = 0;
   for (size_t i = 0; i < piece.size; ++i) {
     const auto& line = *static_cast<const PushedLine*>(piece.EventOf(i));
+    reader_.DecideBy(piece.AtOf(i));  // it was decided when the line came
     const LineResult::Kind kind = reader_.Read(line.text, batch_);
     // In a crafted snapshot its stamp is another one.
     if (kind == LineResult::Kind::kControl) {
@@ -130,7 +137,7 @@ void LineTarget::Act(bool is_beyond_future) {
     tally_.AddInvalid();
     obeyed_ = {.kind = LineResult::Kind::kInvalid, .reason = invalid_line::kFuture};
   } else {
-    obeyed_ = Obey(*control_, arrival_);
+    obeyed_ = Obey(*control_, intake_.engine().now());  // time has moved to it
   }
 }
 
@@ -160,6 +167,7 @@ std::string_view OptionThatDiffers(const EventSpec& own, const EventSpec& other)
   if (own.time_unit != other.time_unit) return "time-unit";
   if (own.time_zone != other.time_zone) return "time-zone";
   if (own.time_format != other.time_format) return "time-format";
+  if (own.time_year != other.time_year) return "time-year";
   if (own.reorder != other.reorder) return "reorder";
   if (own.future_limit != other.future_limit) return "future-limit";
   return {};
@@ -217,20 +225,22 @@ bool LineIntake::Calling(OnUnusual on_unusual, const Act& act) {
   return true;
 }
 
-bool LineIntake::Push(std::string_view text, EngineTime arrival, OnUnusual on_unusual) {
+bool LineIntake::Push(std::string_view text, Arrivals arrivals, OnUnusual on_unusual) {
   if (targets_.empty()) Fail("Push(): the JsonIntake has no collection");
   return Calling(on_unusual, [&] {
     while (go_on_ && !text.empty()) {
       const std::string_view piece = ReadLines::FirstPiece(text);
       text.remove_prefix(piece.size());
-      PushPiece(piece, arrival);
+      arrivals.RemovePrefix(PushPiece(piece, arrivals));
     }
   });
 }
 
-void LineIntake::PushPiece(std::string_view piece, EngineTime arrival) {
+// Returns how many lines there are.
+size_t LineIntake::PushPiece(std::string_view piece, Arrivals arrivals) {
   const uint64_t first = lines_->next;
-  for (LineTarget* const target : targets_) target->Read(piece, first, arrival);
+  for (LineTarget* const target : targets_) target->Read(piece, first, arrivals);
+  if (std::ranges::any_of(targets_, &LineTarget::has_open)) return PushOpen(piece, arrivals);
   const size_t lines = targets_.front()->lines();
   // A line beyond the future limit is found invalid when it is pushed; nothing behind it is pushed before
   // that is told.
@@ -257,6 +267,23 @@ void LineIntake::PushPiece(std::string_view piece, EngineTime arrival) {
     if (line.is_control || is_limited) PushPending(line.is_control);
   }
   PushPending();
+  return lines;
+}
+
+// Each line knows the stamps of those before it.
+size_t LineIntake::PushOpen(std::string_view piece, Arrivals arrivals) {
+  size_t lines = 0;
+  while (go_on_ && !piece.empty()) {
+    const std::string_view line = ReadLines::FirstLine(piece);
+    piece.remove_prefix(line.size());
+    std::optional<EngineTime> newest;
+    for (const LineTarget* const target : targets_) newest = std::max(newest, target->newest());
+    for (LineTarget* const target : targets_) target->DecideBy(newest, arrivals.Of(0));
+    lines += PushPiece(line, arrivals);
+    arrivals.RemovePrefix(1);
+  }
+  for (LineTarget* const target : targets_) target->LeaveOpen();
+  return lines;
 }
 
 void LineIntake::PushPending(bool is_control) {
@@ -320,7 +347,8 @@ absl::StatusOr<std::unique_ptr<JsonIntake>> JsonIntake::Open(Engine& engine,
   const auto lines = std::make_shared<WaitingLines>();
   const IntakeOptions options{.reorder = spec.reorder,
                               .max_waiting_bytes = spec.max_waiting_bytes,
-                              .future_limit = spec.future_limit};
+                              .future_limit = spec.future_limit,
+                              .stamps_move_time = true};
   absl::StatusOr<AnyIntake> intake =
       AnyIntake::Open(engine, options, AnyBatch::Of(std::span<const KeyedEvent<PushedLine>>()),
                       WaitingLineOps(*lines), lines);
@@ -333,7 +361,11 @@ JsonIntake::JsonIntake(std::unique_ptr<LineIntake> core) : core_(std::move(core)
 JsonIntake::~JsonIntake() = default;
 
 bool JsonIntake::Push(std::string_view text, EngineTime arrival, OnUnusual on_unusual) noexcept {
-  return core_->Push(text, arrival, on_unusual);
+  return core_->Push(text, Arrivals(arrival), on_unusual);
+}
+bool JsonIntake::Push(std::string_view text, std::span<const EngineTime> arrivals,
+                      OnUnusual on_unusual) noexcept {
+  return core_->Push(text, Arrivals(arrivals), on_unusual);
 }
 bool JsonIntake::Advance(EngineTime now, OnUnusual on_unusual) noexcept {
   return core_->Advance(now, on_unusual);

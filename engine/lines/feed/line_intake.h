@@ -46,6 +46,22 @@ struct PushedLine {
 
 class LineIntake;
 
+// When the lines of a text came: all at once, or each at a time of its own.
+class Arrivals {
+ public:
+  explicit Arrivals(EngineTime all) : all_(all) {}
+  explicit Arrivals(std::span<const EngineTime> each) : each_(each) {}
+
+  EngineTime Of(size_t line) const noexcept { return each_.empty() ? all_ : each_[line]; }
+  void RemovePrefix(size_t lines) noexcept {
+    if (!each_.empty()) each_ = each_.subspan(lines);
+  }
+
+ private:
+  EngineTime all_{};
+  std::span<const EngineTime> each_;
+};
+
 // What the engine needs to know of lines that wait. It lasts as long as they do.
 struct WaitingLines {
   uint64_t next = 0;             // number: how many lines there were; those of a snapshot raise it
@@ -64,8 +80,15 @@ class LineTarget : public IntakeTarget {
   // --- Lines that come
 
   // Reads the lines of a text. The first one has this number.
-  void Read(std::string_view text, uint64_t first_number, EngineTime arrival);
+  void Read(std::string_view text, uint64_t first_number, Arrivals arrivals);
   size_t lines() const noexcept { return read_.lines(); }
+  // Whether some of them may be at several instants; and how those of the texts to come are read.
+  bool has_open() const noexcept { return read_.has_open(); }
+  void DecideBy(std::optional<EngineTime> newest, EngineTime arrival) noexcept {
+    read_.DecideBy(newest ? newest : plan_.FirstNear(arrival));
+  }
+  void LeaveOpen() noexcept { read_.LeaveOpen(); }
+  std::optional<EngineTime> newest() const noexcept { return tally_.newest(); }
 
   // What the next line of the text is. Called for one after the other.
   struct Look {
@@ -116,6 +139,7 @@ class LineTarget : public IntakeTarget {
 
   LineIntake& intake_;
   const std::string name_;
+  const EventPlan& plan_;
   LineTally& tally_;
   const bool has_bound_;
   const bool on_event_time_;
@@ -123,7 +147,7 @@ class LineTarget : public IntakeTarget {
   // Of the text: how far it was looked at, and given to the collection.
   ReadLines read_;
   uint64_t first_number_ = 0;
-  EngineTime arrival_{};
+  Arrivals arrivals_{kBeginningOfTime};
   size_t given_events_ = 0;
   size_t given_others_ = 0;
   std::vector<Arrived> arrived_;
@@ -163,7 +187,7 @@ class LineIntake {
   template <class Into>
   void Feed(std::string_view name, std::shared_ptr<Into> into);
 
-  bool Push(std::string_view text, EngineTime arrival, OnUnusual on_unusual);
+  bool Push(std::string_view text, Arrivals arrivals, OnUnusual on_unusual);
   bool Advance(EngineTime now, OnUnusual on_unusual);
   bool TakeWaiting(OnUnusual on_unusual);
   void SetOnTaken(std::function<void()> on_taken);
@@ -193,7 +217,8 @@ class LineIntake {
 
   template <class Act>
   bool Calling(OnUnusual on_unusual, const Act& act);
-  void PushPiece(std::string_view piece, EngineTime arrival);
+  size_t PushPiece(std::string_view piece, Arrivals arrivals);
+  size_t PushOpen(std::string_view piece, Arrivals arrivals);
   void PushPending(bool is_control = false);
   void Tell(const LineTarget& target, const PushedLine& line, const LineResult& result);
 

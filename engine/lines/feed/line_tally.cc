@@ -4,11 +4,21 @@
 
 namespace pleat::inline v0_1 {
 
+namespace {
+
+bool SavesExcludedStamps(const EventPlan& plan) noexcept {
+  return plan.has_range && plan.time_rules.lacks_year;
+}
+
+}  // namespace
+
 // Paths are written by their text, because slots are numbered as the program likes. Without a
-// selection there is no count of excluded lines, as there was none before there were selections.
+// selection there is no count of excluded lines, as there was none before there were selections; and the
+// newest stamp of those is there if a year may hang on it.
 void LineTally::Save(const EventPlan& plan, FieldWriter& out) const {
   out(events_.value(), invalid_.value(), mismatched_.value(), control_.value());
   if (plan.has_selection) out(excluded_.value());
+  if (SavesExcludedStamps(plan)) out(newest_excluded_.load(std::memory_order_relaxed));
   stamps_.Save(out);
   LockGuard guard(unseen_lock_);
   std::vector<std::pair<std::string, std::string>> unseen;
@@ -21,6 +31,7 @@ void LineTally::Save(const EventPlan& plan, FieldWriter& out) const {
 void LineTally::Load(const EventPlan& plan, FieldReader& in) {
   for (Counter* counter : {&events_, &invalid_, &mismatched_, &control_}) counter->Load(in);
   if (plan.has_selection) excluded_.Load(in);
+  if (SavesExcludedStamps(plan)) newest_excluded_.store(ReadTime(in), std::memory_order_relaxed);
   stamps_.Load(in);
   bool any_line = false;
   std::vector<std::pair<std::string, std::string>> unseen;

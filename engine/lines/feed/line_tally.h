@@ -6,7 +6,9 @@
 // meanwhile. A tally that is saved while a batch of lines is taken may lack that batch.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "engine/base/counter.h"
 #include "engine/base/lock.h"
 #include "engine/lines/feed/stamp_order.h"
+#include "engine/lines/plan/event_batch.h"
 #include "engine/lines/plan/event_plan.h"
 #include "engine/lines/plan/event_reader.h"
 #include "engine/lines/scan/mismatch.h"
@@ -40,8 +43,21 @@ class LineTally {
   void AddControl() noexcept { control_.Add(1); }
   void NoteStamp(EngineTime at) noexcept { stamps_.Note(at); }
   void StartInput() noexcept { stamps_.StartInput(); }
-  // What `reader` has seen in the lines that it has read so far.
-  void Note(const EventReader& reader) {
+  // Of a line that is excluded by its stamp.
+  void NoteExcluded(EngineTime at) noexcept {
+    if (at > newest_excluded_.load(std::memory_order_relaxed))
+      newest_excluded_.store(at, std::memory_order_relaxed);
+  }
+  // The newest stamp so far, also of such lines; nothing: there was none.
+  std::optional<EngineTime> newest() const noexcept {
+    const EngineTime newest = std::max(stamps_.newest(), newest_excluded_.load());
+    if (newest == kBeginningOfTime) return std::nullopt;
+    return newest;
+  }
+  // Notes the paths and mismatches that `reader` has seen so far, and the NaNs of the lines of `batch`.
+  void Note(const EventReader& reader, EventBatch& batch) {
+    if (batch.not_numbers != 0) [[unlikely]]
+      not_numbers_.Add(std::exchange(batch.not_numbers, 0));
     if (reader.assumed_utc()) assumed_utc_.store(true, std::memory_order_relaxed);
     const UnseenPaths& unseen = reader.unseen();
     const Mismatches& mismatches = reader.mismatches();
@@ -60,7 +76,8 @@ class LineTally {
             .invalid = invalid_.value(),
             .excluded = excluded_.value(),
             .mismatched = mismatched_.value(),
-            .control = control_.value()};
+            .control = control_.value(),
+            .not_numbers = not_numbers_.value()};
   }
   StampCounts stamps() const noexcept {
     StampCounts counts = stamps_.counts();
@@ -87,7 +104,9 @@ class LineTally {
   Counter excluded_;
   Counter mismatched_;
   Counter control_;
+  Counter not_numbers_;  // since this process began: it is not stored
   StampOrder stamps_;
+  std::atomic<EngineTime> newest_excluded_{kBeginningOfTime};
   std::atomic<bool> assumed_utc_{false};
   mutable Lock unseen_lock_;  // held for no other lock
   UnseenPaths unseen_;

@@ -9,11 +9,13 @@ namespace pleat::inline v0_1 {
 LiveSetPrinter::LiveSetPrinter(const LiveSetSpec& spec)
     : key_labels_(LabelsOf(KeyMembers(spec.event))),
       member_labels_(LabelsOf(spec.member.id)),
+      has_names_(!key_labels_.empty() || !member_labels_.empty()),
       has_payload_(!spec.payload.empty()) {}
 
 void LiveSetPrinter::AppendChange(const AnyChange& change, LineWriter& out) {
-  BeginMember(change.series, change.id, out);
+  const size_t begin = BeginMember(change.series, change.id, out);
   PutTime(",\"at\":", change.at, at_times_, out);
+  if (!has_names_) out.OpenObjectAt(begin);
   out.Put(",\"cause\":\"");
   out.Put(CauseName(change.cause));
   PutNumber("\",\"count\":", change.count, out);
@@ -22,8 +24,9 @@ void LiveSetPrinter::AppendChange(const AnyChange& change, LineWriter& out) {
 }
 
 void LiveSetPrinter::AppendMember(std::string_view series, const AnyLive& member, LineWriter& out) {
-  BeginMember(series, member.id, out);
+  const size_t begin = BeginMember(series, member.id, out);
   PutLife(member.stamp, member.deadline, out);
+  if (!has_names_) out.OpenObjectAt(begin);
   EndMember(member.payload, out);
 }
 
@@ -44,12 +47,15 @@ void LiveSetPrinter::AppendCount(std::string_view series, EngineTime at, size_t 
   out.Put(spans.empty() ? "}\n" : "}}\n");
 }
 
-void LiveSetPrinter::BeginMember(std::string_view series, std::string_view id,
-                                 LineWriter& out) const {
-  out.Put('{');
+// Returns where the line begins. Without names the next member opens the object.
+size_t LiveSetPrinter::BeginMember(std::string_view series, std::string_view id,
+                                   LineWriter& out) const {
+  const size_t begin = out.size();
+  if (has_names_) out.Put('{');
   AppendScalars(key_labels_, series, out);
-  if (!key_labels_.empty()) out.Put(',');
+  if (!key_labels_.empty() && !member_labels_.empty()) out.Put(',');
   AppendScalars(member_labels_, id, out);
+  return begin;
 }
 
 void LiveSetPrinter::PutLife(EngineTime stamp, EngineTime deadline, LineWriter& out) {

@@ -33,12 +33,13 @@ class LiveSetPrinter {
                    LineWriter& out);
 
  private:
-  void BeginMember(std::string_view series, std::string_view id, LineWriter& out) const;
+  size_t BeginMember(std::string_view series, std::string_view id, LineWriter& out) const;
   void PutLife(EngineTime stamp, EngineTime deadline, LineWriter& out);
   void EndMember(const void* payload, LineWriter& out) const;
 
   std::vector<std::string> key_labels_;
   std::vector<std::string> member_labels_;
+  const bool has_names_;
   const bool has_payload_;
   // One for each, since each goes slowly through time by itself.
   TimestampWriter at_times_;

@@ -10,6 +10,8 @@
 
 #include <pleat/untyped/any_live_set.h>
 
+#include "engine/lines/scan/normal.h"
+
 namespace pleat::inline v0_1 {
 
 struct PayloadText {
@@ -39,7 +41,8 @@ inline PayloadOps PayloadTextOps() noexcept {
   };
   ops.destroy = [](void*, void* payload) { delete[] static_cast<PayloadText*>(payload)->data; };
   ops.equal = [](void*, const void* a, const void* b) {
-    return static_cast<const PayloadText*>(a)->view() == static_cast<const PayloadText*>(b)->view();
+    return AreSameValue(static_cast<const PayloadText*>(a)->view(),
+                        static_cast<const PayloadText*>(b)->view());
   };
   ops.heap_bytes = [](void*, const void* payload) {
     return static_cast<const PayloadText*>(payload)->size;

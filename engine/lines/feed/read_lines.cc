@@ -20,11 +20,6 @@ void FetchMemory(const void* begin, size_t bytes) noexcept {
   for (size_t i = 0; i < bytes; i += kCacheLine) __builtin_prefetch(at + i);
 }
 
-// The text up to its first newline, with it; or all.
-inline std::string_view FirstLine(std::string_view text) noexcept {
-  return text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
-}
-
 }  // namespace
 
 std::string_view ReadLines::FirstPiece(std::string_view text) noexcept {
@@ -39,6 +34,8 @@ void ReadLines::Read(std::string_view text) {
   no_events_.clear();
   control_places_.clear();
   excluded_.clear();
+  newest_excluded_.clear();
+  has_open_ = false;
   next_excluded_ = 0;
   lines_ = next_line = next_event = next_no_event = 0;
   PLEAT_DCHECK(text.size() <= UINT32_MAX);
@@ -126,12 +123,26 @@ void ReadLines::NoteOther(const Line& line, LineResult::Kind kind) {
     reader_.WritePlaces(control_places_.data() + control_places_.size() - words_);
   } else if (kind == Kind::kExcluded) {
     excluded_.push_back(line.index);
+    if (may_be_open_) {
+      const EngineTime before =
+          newest_excluded_.empty() ? kBeginningOfTime : newest_excluded_.back();
+      newest_excluded_.push_back(std::max(before, reader_.excluded_at()));
+    }
+  } else if (kind == Kind::kWaiting) {
+    has_open_ = true;
+    no_events_.push_back({line, {.kind = kind}, {}, 0});
   } else if (kind != Kind::kBlank) {
     const std::string_view reason = batch_.texts.Copy(reader_.reason());
     LineResult result{kind, {}, reason};
     result.about = reader_.about();
     no_events_.push_back({line, result, {}, 0});
   }
+}
+
+EngineTime ReadLines::NewestExcludedBefore(size_t index) const noexcept {
+  const auto behind = std::ranges::lower_bound(excluded_, index);
+  const auto count = static_cast<size_t>(behind - excluded_.begin());
+  return count == 0 || newest_excluded_.empty() ? kBeginningOfTime : newest_excluded_[count - 1];
 }
 
 JsonLines::JsonLines(const EventPlan& plan) : read_(std::make_unique<ReadLines>(plan)) {}
@@ -142,7 +153,8 @@ void JsonLines::Read(std::string_view text) { read_->Read(text); }
 bool ReadLines::any_usable() const noexcept {
   return !sources_.empty() || !excluded_.empty() ||
          std::ranges::any_of(no_events_, [](const NoEvent& other) {
-           return other.result.kind == LineResult::Kind::kControl;
+           return other.result.kind == LineResult::Kind::kControl ||
+                  other.result.kind == LineResult::Kind::kWaiting;
          });
 }
 

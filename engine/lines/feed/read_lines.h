@@ -2,8 +2,10 @@
 // are no events, or are not to be folded. Of excluded lines it is known where they are.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -36,12 +38,18 @@ class alignas(64) ReadLines {
   explicit ReadLines(const EventPlan& plan)
       : reader_(plan),
         waits_(plan.waits),
-        words_(plan.waits ? static_cast<size_t>(plan.paths.slots()) : 0) {}
+        words_(plan.waits ? static_cast<size_t>(plan.paths.slots()) : 0),
+        may_be_open_(plan.has_open_times()) {}
 
   void Read(std::string_view text);
 
   // The first lines of a text that is not empty: as many whole lines as are best read at once.
   static std::string_view FirstPiece(std::string_view text) noexcept;
+
+  // The text up to its first newline, with it; or all. REQUIRES: it is not empty.
+  static std::string_view FirstLine(std::string_view text) noexcept {
+    return text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
+  }
 
   size_t lines() const noexcept { return lines_; }
   bool any_usable() const noexcept;
@@ -84,6 +92,14 @@ class alignas(64) ReadLines {
     next_line = sources_[end - 1].index + 1;
   }
 
+  // Lines whose time may mean several instants are kWaiting among no_events(), unless it was said by which
+  // instant to decide.
+  bool has_open() const noexcept { return has_open_; }
+  void DecideBy(std::optional<EngineTime> near) noexcept { reader_.DecideBy(near); }
+  void LeaveOpen() noexcept { reader_.LeaveOpen(); }
+  // The newest stamp of the excluded lines before this one.
+  EngineTime NewestExcludedBefore(size_t index) const noexcept;
+
   // Prefetches all memory that the fold of some events will read. If another thread has read the
   // lines, that memory is in another processor's cache; misses line by line would cost more than
   // the fold.
@@ -109,6 +125,10 @@ class alignas(64) ReadLines {
   std::vector<uint32_t> places_;  // some more words than are used
   std::vector<uint32_t> control_places_;
   std::vector<uint32_t> excluded_;  // their indices
+  // If times may be open: of each the newest stamp of excluded lines up to there.
+  std::vector<EngineTime> newest_excluded_;
+  const bool may_be_open_;
+  bool has_open_ = false;
   size_t next_excluded_ = 0;
   size_t lines_ = 0;
 };

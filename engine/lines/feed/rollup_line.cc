@@ -13,10 +13,12 @@ namespace {
 
 constexpr std::string_view kSaturated = ",\"saturated\":true";
 
-// As the reducer `sum` prints it: integers exactly, other numbers in the fewest digits.
+// As the reducer `sum` prints it: integers exactly, other numbers in the fewest digits, and null if there
+// was no number.
 void PutSum(const Amount& amount, LineWriter& out) {
   constexpr size_t kDigitsMax = 32;
   out.Put(",\"sum\":");
+  if (amount.none) return out.Put("null");
   char* const to = out.Reserve(kDigitsMax);
   char* const end = to + kDigitsMax;
   const auto [stop, error] =

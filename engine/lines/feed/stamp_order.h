@@ -25,6 +25,8 @@ class StampOrder {
 
   void StartInput() noexcept { newest_is_of_earlier_input_.store(true, std::memory_order_relaxed); }
 
+  EngineTime newest() const noexcept { return newest_.load(std::memory_order_relaxed); }
+
   StampCounts counts() const noexcept {
     return {oldest_.load(std::memory_order_relaxed),
             newest_.load(std::memory_order_relaxed),

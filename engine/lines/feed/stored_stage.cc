@@ -34,6 +34,7 @@ class LinesBack {
     line.append(kLinePaddingBytes, ' ');
     const std::string_view text(line.data(), size);
     batch_.Clear();
+    reader_.DecideBy(loaded.at);  // which was decided when it came
     const LineResult::Kind kind = reader_.Read(text, batch_);
     const bool is_control = kind == LineResult::Kind::kControl;
     if (kind != LineResult::Kind::kEvent && !is_control) return false;

@@ -16,6 +16,7 @@
 #include <pleat/untyped/state_ops.h>
 
 #include "engine/lines/reduce/line_writer.h"
+#include "engine/table/spelled_key.h"
 
 namespace pleat::inline v0_1 {
 
@@ -76,7 +77,7 @@ class TakenEmissions {
   void Print(EachLine each) {
     PrintEach([&](std::string_view key) {
       const std::string_view line = lines_.text();
-      each(key, line.substr(0, line.size() - 1));
+      each(SpelledKey::Of(key).identity, line.substr(0, line.size() - 1));
       lines_.Clear();
     });
   }

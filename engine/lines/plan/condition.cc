@@ -43,16 +43,27 @@ int CompareStrings(std::string_view left, std::string_view right) noexcept {
   }
 }
 
-// The sign of left - right, or nothing if they have no order.
+// The text of a number, also of one in quotes; empty for any other value.
+std::string_view NumberIn(std::string_view text) noexcept {
+  if (IsNumberText(text)) return text;
+  if (text[0] != '"' || !IsNumber(Inside(text))) return {};
+  return Inside(text);
+}
+
+// The sign of left - right, or nothing if they have no order. Beside a number a text counts as the number
+// that it is; beside a text it is text.
 std::optional<int> Order(std::string_view left, std::string_view right) noexcept {
-  if (IsNumberText(left) && IsNumberText(right)) return CompareNumbers(left, right);
+  if (IsNumberText(right)) {
+    const std::string_view number = NumberIn(left);
+    if (number.empty()) return std::nullopt;
+    return CompareNumbers(number, right);
+  }
   if (left[0] == '"' && right[0] == '"') return CompareStrings(left, right);
   return std::nullopt;
 }
 
 bool AreEqual(std::string_view left, std::string_view right) noexcept {
-  if (left == right) return true;
-  return IsNumberText(left) && IsNumberText(right) && CompareNumbers(left, right) == 0;
+  return left == right || (IsNumberText(right) && Order(left, right) == 0);
 }
 
 }  // namespace
@@ -73,16 +84,20 @@ bool Compares(Kind op, std::string_view left, std::string_view right) noexcept {
 }
 
 ConditionPlan::ConditionPlan(const Condition& condition,
-                             absl::FunctionRef<int(const std::string&)> place_of)
+                             absl::FunctionRef<int(const std::string&)> place_of, bool untyped)
     : kind_(condition.kind) {
   switch (kind_) {
     case Kind::kNone: break;
     case Kind::kAll:
     case Kind::kAny:
     case Kind::kNot:
-      for (const Condition& part : condition.parts) parts_.emplace_back(part, place_of);
+      for (const Condition& part : condition.parts) parts_.emplace_back(part, place_of, untyped);
       break;
-    default: place_ = place_of(condition.path); value_ = Canonical(condition.value);
+    default:
+      place_ = place_of(condition.path);
+      value_ = Canonical(condition.value);
+      if (untyped && std::string_view("tfn").find(value_[0]) != std::string_view::npos)
+        also_ = JsonString(value_);
   }
 }
 

@@ -23,8 +23,10 @@ class ConditionPlan {
  public:
   ConditionPlan() = default;
 
-  // `place_of` returns the place of a path. REQUIRES: a checked condition, or kNone.
-  ConditionPlan(const Condition& condition, absl::FunctionRef<int(const std::string&)> place_of);
+  // `place_of` returns the place of a path. `untyped`: a comparison with true, false or null holds for that
+  // text as well. REQUIRES: a checked condition, or kNone.
+  ConditionPlan(const Condition& condition, absl::FunctionRef<int(const std::string&)> place_of,
+                bool untyped = false);
 
   // Whether there is no condition. An empty one never holds.
   bool empty() const noexcept { return kind_ == Condition::Kind::kNone; }
@@ -39,14 +41,17 @@ class ConditionPlan {
       case Condition::Kind::kAll: return std::all_of(parts_.begin(), parts_.end(), holds);
       case Condition::Kind::kAny: return std::any_of(parts_.begin(), parts_.end(), holds);
       case Condition::Kind::kNot: return !holds(parts_.front());
-      default: return Compares(kind_, text_at(place_), value_);
+      default: break;
     }
+    const std::string_view text = text_at(place_);
+    return Compares(kind_, !also_.empty() && text == also_ ? value_ : text, value_);
   }
 
  private:
   Condition::Kind kind_ = Condition::Kind::kNone;
   int place_ = 0;
   std::string value_;
+  std::string also_;  // a text that counts as the value; empty: none
   std::vector<ConditionPlan> parts_;
 };
 

@@ -70,6 +70,7 @@ struct EventBatch {
   std::vector<EventMarks> marks;           // of all events, or of none
   std::vector<MemberMarks> members;        // of all events, or of none
   TextArena texts;
+  uint64_t not_numbers = 0;  // of all valid lines
 
   void Clear() noexcept {
     events.clear();
@@ -78,6 +79,7 @@ struct EventBatch {
     marks.clear();
     members.clear();
     texts.Clear();
+    not_numbers = 0;
   }
 
   size_t values_an_event() const noexcept {

@@ -38,6 +38,7 @@ struct EventPlan {
   // A member that has to be a scalar.
   struct ScalarMember {
     int slot;
+    bool optional;          // it may be absent, and counts as null then
     std::string absent;     // why a line that lacks it is invalid
     std::string container;  // why a line where it is an object or an array is invalid
     OptionPath path;
@@ -66,11 +67,17 @@ struct EventPlan {
   void AddValue(std::string_view option, const std::string& path, ValueForm form);
 
   // The same for a form without a path.
-  void AddValue(ValueForm form) { values.push_back({form}); }
+  void AddValue(ValueForm form) {
+    values.push_back({form});
+    if (form == ValueForm::kLine || form == ValueForm::kMembers) paths.AskForAll();
+  }
 
   // The paths that led to no member in any line so far. There are none as long as no line was an
   // object.
   std::vector<OptionPath> Absent(const UnseenPaths& unseen) const;
+
+  // All paths, each with the option that asks for it.
+  std::vector<OptionPath> Asked() const;
 
   PathTree paths;
   std::vector<AskedPath> asked;  // all paths, each with the option that asks for it
@@ -79,11 +86,14 @@ struct EventPlan {
   int time_slot = PathTree::kNone;  // kNone: events are stamped by the caller
   std::string time_absent;          // why a line without it is invalid
   OptionPath time_path;
+  // Of a time whose parts are several members, which are joined by blanks. Else empty.
+  std::vector<ScalarMember> time_parts;
   TimeUnit time_unit = TimeUnit::kNotStated;
   TimeRules time_rules;  // of a time that is text
   int time_shift = 0;    // the power of ten that takes a number of the unit to microseconds
   bool waits = false;    // events go through a reorder stage (reorder_stage.h)
 
+  bool untyped = false;        // lines have no types: see EventSpec
   bool has_selection = false;  // some line may be excluded
   ConditionPlan where;         // the places of all conditions are slots
   bool has_range = false;      // of event time:
@@ -106,6 +116,16 @@ struct EventPlan {
   bool has_control = false;  // some event may flush, cancel or remove
   ConditionPlan flush_when;
   ConditionPlan cancel_when;  // or remove
+
+  // Whether the stamp of some line may be known only to the thread that takes the lines.
+  bool has_open_times() const noexcept {
+    return time_slot != PathTree::kNone && time_rules.may_be_open;
+  }
+  // The instant to which the first time is near that may mean several: none, or when its line came.
+  std::optional<EngineTime> FirstNear(EngineTime arrival) const noexcept {
+    if (!time_rules.lacks_year || time_rules.year != 0) return std::nullopt;
+    return arrival;
+  }
 
   bool has_identities() const noexcept {
     const auto is_one = [](const WantedValue& each) { return each.form == ValueForm::kIdentities; };

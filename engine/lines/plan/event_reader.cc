@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
+#include <utility>
 
 #include <pleat/batch.h>
 #include <pleat/json_lines.h>
 
 #include "engine/lines/plan/value_reader.h"
+#include "engine/lines/scan/normal.h"
 #include "engine/lines/scan/number.h"
 #include "engine/lines/scan/reasons.h"
 #include "engine/lines/scan/text.h"
+#include "engine/table/spelled_key.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -31,8 +35,31 @@ StampUnit LikelyUnit(std::string_view token) noexcept {
   return size < 100'000'000'000'000'000 ? StampUnit{"us", 0} : kNanoseconds;
 }
 
+// The format of a number that is a date, and no time of this century in any unit; else nothing.
+std::string_view FormatOfDigits(std::string_view token) noexcept {
+  const bool with_time = token.size() == 14;
+  if (!with_time && token.size() != 8) return {};
+  if (token.find_first_not_of("0123456789") != std::string_view::npos) return {};
+  const auto between = [&](size_t at, std::string_view least, std::string_view most) {
+    return token.substr(at, least.size()) >= least && token.substr(at, most.size()) <= most;
+  };
+  if (!between(0, "1970", "2099") || !between(4, "01", "12") || !between(6, "01", "31")) return {};
+  if (!with_time) return "%Y%m%d";
+  const bool good = between(8, "00", "23") && between(10, "00", "59") && between(12, "00", "60");
+  return good ? "%Y%m%d%H%M%S" : std::string_view();
+}
+
+constexpr std::string_view kNull = "null";
+
 bool IsBlank(std::string_view line) noexcept {
   return std::all_of(line.begin(), line.end(), IsJsonSpace);
+}
+
+// Whether it begins as 06:30 does.
+bool IsTimeOfDay(std::string_view text) noexcept {
+  const auto is_digit = [&](size_t i) { return text[i] >= '0' && text[i] <= '9'; };
+  return text.size() >= 5 && text[2] == ':' && is_digit(0) && is_digit(1) && is_digit(3) &&
+         is_digit(4);
 }
 
 }  // namespace
@@ -40,10 +67,12 @@ bool IsBlank(std::string_view line) noexcept {
 EventReader::EventReader(const EventPlan& plan)
     : plan_(plan),
       bare_(!plan.has_selection && !plan.has_control && !plan.has_marks && plan.member.empty()),
+      key_slot_(plan.keys.size() == 1 ? plan.keys.front().slot : PathTree::kNone),
       scanner_(plan.paths),
       unseen_(plan.paths.slots()),
       times_(plan.time_rules) {
   if (plan.time_slot == PathTree::kNone || plan.time_unit == TimeUnit::kNotStated) return;
+  if (!plan.time_parts.empty()) return;
   if (plan.time_shift < 0) return;
   for (int i = 0; i < plan.time_shift; ++i) time_factor_ *= 10;
   time_max_ = kEndOfTime.time_since_epoch().count() / time_factor_;
@@ -68,7 +97,7 @@ EventReader::Kind EventReader::ReadEvent(EventBatch& batch, bool values) {
   std::string_view key;
   EngineTime at{};
   if (bare_) [[likely]] {
-    if (!ReadScalars(plan_.keys, invalid_line::kKeyTooLong, batch, key)) return Kind::kInvalid;
+    if (!ReadKey(batch, key)) return Kind::kInvalid;
     const Kind verdict = ReadTime(batch, at);
     if (verdict != Kind::kEvent) return verdict;
   } else {
@@ -79,9 +108,10 @@ EventReader::Kind EventReader::ReadEvent(EventBatch& batch, bool values) {
   return Kind::kEvent;
 }
 
-inline void EventReader::AddEvent(std::string_view key, EngineTime at, bool values,
-                                  EventBatch& batch) {
-  const uint32_t mismatched = values ? ValueReader(plan_, scanner_, line_, batch).Read() : 0;
+// Inlined by force: a call is a hundredth of the instructions of a line.
+[[gnu::always_inline]] inline void EventReader::AddEvent(std::string_view key, EngineTime at,
+                                                         bool values, EventBatch& batch) {
+  const uint32_t mismatched = values ? ValueReader::Read(plan_, scanner_, line_, batch) : 0;
   if (mismatched != 0 && !mismatches_.differ) [[unlikely]]
     NoteMismatches(batch);
   // Field by field in its place: a whole event that is copied right after its parts were written would
@@ -98,8 +128,9 @@ void EventReader::ReadByPlaces(std::string_view line, std::span<const uint32_t> 
                                EngineTime at, bool is_control, EventBatch& batch) {
   line_ = line;
   scanner_.ScanPlaces(line, places);
+  stamp_ = at;
   std::string_view key;
-  [[maybe_unused]] bool valid = ReadScalars(plan_.keys, invalid_line::kKeyTooLong, batch, key);
+  [[maybe_unused]] bool valid = ReadKey(batch, key);
   if (!bare_) {
     MemberMarks member;
     valid &= plan_.member.empty() ||
@@ -124,9 +155,7 @@ void EventReader::NoteMismatches(const EventBatch& batch) {
     if (batch.values[first + i].present || slot == PathTree::kNone) continue;
     const Value& value = scanner_.value(slot);
     if (!value.present()) continue;
-    const bool text = value.kind == Value::Kind::kString;
-    const bool number = text && IsNumber(value.text.substr(1, value.text.size() - 2));
-    mismatches_.Note({static_cast<int>(i), value.kind, number});
+    mismatches_.Note({static_cast<int>(i), value.kind});
   }
 }
 
@@ -136,13 +165,14 @@ EventReader::Kind EventReader::ReadMore(std::string_view& key, EventBatch& batch
   if (plan_.has_selection) {
     if (Kind verdict = Select(batch); verdict != Kind::kEvent) return verdict;
   }
-  if (!ReadScalars(plan_.keys, invalid_line::kKeyTooLong, batch, key)) return Kind::kInvalid;
+  if (!ReadKey(batch, key)) return Kind::kInvalid;
   const bool has_member = !plan_.member.empty();
   MemberMarks member;
   if (has_member && !ReadScalars(plan_.member, invalid_line::kMemberTooLong, batch, member.id)) {
     return Kind::kInvalid;
   }
   if (Kind verdict = ReadTime(batch, at); verdict != Kind::kEvent) return verdict;
+  stamp_ = at;
   if (plan_.has_control && IsControl(batch)) {
     control_.key = key;
     control_.at = at;
@@ -169,53 +199,68 @@ inline EventReader::Kind EventReader::ReadAbout(MemberMarks& member, EventBatch&
 // The condition comes first: lines of other kinds may have no time. The key comes last, for the same
 // reason.
 EventReader::Kind EventReader::Select(EventBatch& batch) {
+  excluded_at_ = kBeginningOfTime;
   if (!plan_.where.empty() && !Holds(plan_.where, batch)) return Kind::kExcluded;
   if (!plan_.has_range) return Kind::kEvent;
   EngineTime at{};
   if (Kind verdict = ReadTime(batch, at); verdict != Kind::kEvent) return verdict;
-  return at >= plan_.from && at < plan_.to ? Kind::kEvent : Kind::kExcluded;
+  if (at >= plan_.from && at < plan_.to) return Kind::kEvent;
+  excluded_at_ = at;
+  return Kind::kExcluded;
 }
 
 bool EventReader::CheckScalar(const EventPlan::ScalarMember& member) {
   const Value& value = scanner_.value(member.slot);
-  if (value.scalar()) return true;
+  if (value.scalar() || (member.optional && !value.present())) return true;
   return Invalid(value.present() ? member.container : member.absent, &member.path), false;
 }
 
-// A key, or the id of a member. Too long a one is invalid because of `too_long`.
-inline bool EventReader::ReadScalars(const Scalars& fields, std::string_view too_long,
-                                     EventBatch& batch, std::string_view& joined) {
-  if (fields.size() == 1) {
-    const Value& value = scanner_.value(fields.front().slot);
+inline bool EventReader::ReadKey(EventBatch& batch, std::string_view& key) {
+  if (key_slot_ != PathTree::kNone) {
+    const Value& value = scanner_.value(key_slot_);
     if (value.scalar() && value.plain && value.text.size() <= kKeyBytesMax) [[likely]] {
-      joined = value.text;
+      key = value.text;
       return true;
     }
   }
-  return ReadAnyScalars(fields, too_long, batch, joined);
+  return ReadScalars(plan_.keys, invalid_line::kKeyTooLong, batch, key);
 }
 
-bool EventReader::ReadAnyScalars(const Scalars& fields, std::string_view too_long,
-                                 EventBatch& batch, std::string_view& joined) {
+// A key, or the id of a member. Too long a one is invalid because of `too_long`.
+bool EventReader::ReadScalars(const Scalars& fields, std::string_view too_long, EventBatch& batch,
+                              std::string_view& joined) {
   if (!std::ranges::all_of(fields, [&](const auto& field) { return CheckScalar(field); })) {
     return false;
   }
   if (fields.size() == 1) {
-    joined = Canonical(scanner_.value(fields.front().slot), batch);
+    const Value& value = scanner_.value(fields.front().slot);
+    joined = value.present() ? Canonical(value, batch) : kNull;
   } else {
     joined = Join(fields, batch);
   }
-  return joined.size() <= kKeyBytesMax || (Invalid(too_long), false);
+  if (joined.size() > kKeyBytesMax) return Invalid(too_long), false;
+  joined = Spelled(joined, batch);
+  return true;
+}
+
+// The key of some scalars: with their numbers in normal form, and shown as they are.
+std::string_view EventReader::Spelled(std::string_view shown, EventBatch& batch) const {
+  if (!scanner_.may_have_odd_numbers() || IsNormal(shown)) return shown;
+  const std::string identity = Normal(shown);
+  const SpelledKey key{identity, shown};
+  if (key.bytes() > kKeyBytesMax) return batch.texts.Copy(identity);
+  return batch.texts.Take(key.Write(batch.texts.Reserve(key.bytes())));
 }
 
 std::string_view EventReader::Join(const Scalars& fields, EventBatch& batch) {
   size_t bytes = 0;
   for (const EventPlan::ScalarMember& field : fields)
-    bytes += scanner_.value(field.slot).text.size() + 1;
+    bytes += std::max(CanonicalBytes(scanner_.value(field.slot).text.size()), kNull.size()) + 1;
   char* to = batch.texts.Reserve(bytes);
   for (const EventPlan::ScalarMember& field : fields) {
     if (&field != &fields.front()) *to++ = ',';
-    to = WriteCanonical(scanner_.value(field.slot).text, to);
+    const Value& value = scanner_.value(field.slot);
+    to = WriteCanonical(value.present() ? value.text : kNull, to);
   }
   return batch.texts.Take(to);
 }
@@ -230,7 +275,25 @@ inline EventReader::Kind EventReader::ReadTime(EventBatch& batch, EngineTime& at
       return Kind::kEvent;
     }
   }
-  return ReadAnyTime(value, batch, at);
+  return plan_.time_parts.empty() ? ReadAnyTime(value, batch, at) : ReadTimeParts(batch, at);
+}
+
+EventReader::Kind EventReader::ReadTimeParts(EventBatch& batch, EngineTime& at) {
+  time_text_ = '"';
+  for (const EventPlan::ScalarMember& part : plan_.time_parts) {
+    const Value& value = scanner_.value(part.slot);
+    if (value.kind == Value::Kind::kAbsent) return Invalid(part.absent, &part.path);
+    const bool is_text = value.kind == Value::Kind::kString;
+    if (!is_text && value.kind != Value::Kind::kNumber)
+      return InvalidTime(value.text, invalid_line::kTimeType);
+    const std::string_view text = Canonical(value, batch);
+    if (time_text_.size() > 1) time_text_ += ' ';
+    time_text_ += is_text ? WithoutBlanks(text.substr(1, text.size() - 2)) : text;
+  }
+  time_text_ += '"';
+  const std::string_view text = std::string_view(time_text_).substr(1, time_text_.size() - 2);
+  if (times_.ReadUsual(text, at)) return Kind::kEvent;
+  return ReadTimeText(text, time_text_, at);
 }
 
 EventReader::Kind EventReader::ReadAnyTime(const Value& value, EventBatch& batch, EngineTime& at) {
@@ -254,17 +317,30 @@ EventReader::Kind EventReader::ReadTimeText(std::string_view text, std::string_v
         static_cast<size_t>(WriteUnescaped(text, unescaped.data()) - unescaped.data()));
     text = unescaped;
   }
+  text = WithoutBlanks(text);
   switch (times_.ReadOther(text, at)) {
     case TimeRead::kTime: return Kind::kEvent;
+    case TimeRead::kOpen: return ReadOpenTime(shown, at);
     case TimeRead::kNumber: return ReadTimeNumber(text, shown, at);
     case TimeRead::kOutOfRange: return InvalidTime(shown, invalid_line::kTimeRange);
     case TimeRead::kNoSuchTime: return InvalidTime(shown, invalid_line::kNoSuchTime);
     case TimeRead::kOtherWeekday: return InvalidTime(shown, invalid_line::kOtherWeekday);
     case TimeRead::kLeapSecond: return InvalidTime(shown, invalid_line::kTimeLeap);
+    case TimeRead::kOtherZone: return InvalidTime(shown, invalid_line::kOtherZone);
     case TimeRead::kNotOfFormat: return InvalidTime(shown, invalid_line::kTimeFormat);
     case TimeRead::kUnknownForm: break;
   }
-  return InvalidTime(shown, invalid_line::kTimeText);
+  return InvalidTime(shown, IsTimeOfDay(text) ? invalid_line::kTimeOfDay : invalid_line::kTimeText);
+}
+
+// Of several instants the one nearest to the newest stamp so far is meant, which only the thread knows that
+// takes the lines.
+EventReader::Kind EventReader::ReadOpenTime(std::string_view shown, EngineTime& at) {
+  if (!decides_) return Kind::kWaiting;
+  const std::optional<EngineTime> nearest = times_.Nearest(near_);
+  if (!nearest) return InvalidTime(shown, invalid_line::kNoSuchTime);
+  at = *nearest;
+  return Kind::kEvent;
 }
 
 EventReader::Kind EventReader::InvalidTime(std::string_view value, std::string_view why) {
@@ -279,9 +355,14 @@ EventReader::Kind EventReader::ReadTimeNumber(std::string_view number, std::stri
                                               EngineTime& at) {
   if (plan_.time_unit == TimeUnit::kNotStated) {
     if (!plan_.time_rules.format.empty()) return ReadTimeText(number, shown, at);
-    InvalidTime(shown, " is a number: state its unit with --time-unit (it looks like ");
-    reason_text_ += LikelyUnit(number).name;
-    reason_text_ += ')';
+    if (const std::string_view format = FormatOfDigits(number); !format.empty()) {
+      InvalidTime(shown, " is a number that looks like a date: state --time-format ");
+      reason_text_ += format;
+    } else {
+      InvalidTime(shown, " is a number: state its unit with --time-unit (it looks like ");
+      reason_text_ += LikelyUnit(number).name;
+      reason_text_ += ')';
+    }
     reason_ = reason_text_;
     return Kind::kNoUnit;
   }
@@ -309,9 +390,10 @@ bool EventReader::Holds(const ConditionPlan& condition, EventBatch& batch) const
   return condition.Holds([&](int slot) -> std::string_view {
     const Value& value = scanner_.value(slot);
     if (value.kind == Value::Kind::kAbsent) return {};
-    if (value.plain || !value.scalar()) return value.text;
+    const bool number = value.kind == Value::Kind::kNumber;
+    if (value.plain || number || !value.scalar()) return value.text;
     // The text is not taken from the arena, as one comparison alone needs it.
-    char* const begin = batch.texts.Reserve(value.text.size());
+    char* const begin = batch.texts.Reserve(CanonicalBytes(value.text.size()));
     return {begin, static_cast<size_t>(WriteCanonical(value.text, begin) - begin)};
   });
 }
@@ -328,13 +410,16 @@ bool EventReader::ReadMarks(EventBatch& batch, EventMarks& marks) {
 
 bool EventReader::ReadId(EventBatch& batch, EventMarks& marks) {
   if (!CheckScalar(*plan_.id)) return false;
-  marks.id = Canonical(scanner_.value(plan_.id->slot), batch);
+  if (!scanner_.value(plan_.id->slot).present()) return true;  // null names nothing
+  marks.id = Identity(scanner_.value(plan_.id->slot), batch);
   if (!plan_.id_has_content) {
     return marks.id.size() <= kKeyBytesMax || (Invalid(invalid_line::kIdTooLong), false);
   }
-  char* const begin = batch.texts.Reserve(line_.size());
+  char* const begin = batch.texts.Reserve(CanonicalBytes(line_.size()));
   const auto size = static_cast<size_t>(WriteCanonical(line_, begin) - begin);
-  marks.content = StablePartitionHash({begin, size});
+  const std::string_view content{begin, size};
+  const bool normal = !scanner_.may_have_odd_numbers() || IsNormal(content);
+  marks.content = StablePartitionHash(normal ? content : std::string_view(Normal(content)));
   return true;
 }
 
@@ -343,7 +428,12 @@ EventReader::Kind EventReader::ReadCloseAt(EventBatch& batch, EngineTime& out) {
   const Value& value = scanner_.value(plan_.close_at_slot);
   if (!value.present()) return Kind::kEvent;
   time_name_ = "closing time ";
+  const bool decided = std::exchange(decides_, true);
+  const std::optional<EngineTime> near = near_;
+  if (plan_.time_slot != PathTree::kNone) near_ = stamp_;
   const Kind verdict = ReadAnyTime(value, batch, out);
+  decides_ = decided;
+  near_ = near;
   time_name_ = "event time ";
   return verdict;
 }
@@ -382,7 +472,7 @@ bool EventReader::ReadVersion(MemberMarks& member) {
 bool EventReader::ReadClass(EventBatch& batch, EventMarks& marks) {
   const Value& value = scanner_.value(plan_.key_class->slot);
   if (value.present() && !value.scalar()) return Invalid(plan_.key_class->container), false;
-  const uint64_t hash = StablePartitionHash(value.present() ? Canonical(value, batch) : "null");
+  const uint64_t hash = StablePartitionHash(value.present() ? Identity(value, batch) : "null");
   marks.key_class = std::max(static_cast<uint32_t>(hash), uint32_t{1});
   return true;
 }

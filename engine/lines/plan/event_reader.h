@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,6 +61,17 @@ class EventReader {
   void ReadByPlaces(std::string_view line, std::span<const uint32_t> places, EngineTime at,
                     bool is_control, EventBatch& batch);
 
+  // From now on a time that may mean several instants is read as the one nearest to `near`; without one
+  // the earliest is meant, of a time that says no year that in the year of the plan. Until then such a line
+  // is kWaiting: only the thread that takes lines knows the newest stamp before it.
+  void DecideBy(std::optional<EngineTime> near) noexcept {
+    decides_ = true;
+    near_ = near;
+  }
+  void LeaveOpen() noexcept { decides_ = false; }
+  // After kExcluded: when the event was, if that is why; else kBeginningOfTime.
+  EngineTime excluded_at() const noexcept { return excluded_at_; }
+
   // After kControl. Its texts stay as long as those in the batch.
   const ControlEvent& control() const noexcept { return control_; }
 
@@ -84,6 +96,8 @@ class EventReader {
   Kind Invalid(std::string_view reason, const OptionPath* about = nullptr) noexcept;
   Kind ReadScanned(EventBatch& batch) {
     unseen_.Note(scanner_);
+    if (const uint32_t more = scanner_.not_numbers(); more != 0) [[unlikely]]
+      batch.not_numbers += more;
     return ReadEvent(batch, /*values=*/!plan_.waits);
   }
   Kind ReadEvent(EventBatch& batch, bool values);
@@ -93,13 +107,15 @@ class EventReader {
   Kind ReadAbout(MemberMarks& member, EventBatch& batch);
   Kind Select(EventBatch& batch);
   bool CheckScalar(const EventPlan::ScalarMember& member);
+  bool ReadKey(EventBatch& batch, std::string_view& key);
   bool ReadScalars(const Scalars& fields, std::string_view too_long, EventBatch& batch,
                    std::string_view& joined);
-  bool ReadAnyScalars(const Scalars& fields, std::string_view too_long, EventBatch& batch,
-                      std::string_view& joined);
   std::string_view Join(const Scalars& fields, EventBatch& batch);
+  std::string_view Spelled(std::string_view shown, EventBatch& batch) const;
   Kind ReadTime(EventBatch& batch, EngineTime& at);
   Kind ReadAnyTime(const Value& value, EventBatch& batch, EngineTime& at);
+  Kind ReadTimeParts(EventBatch& batch, EngineTime& at);
+  Kind ReadOpenTime(std::string_view shown, EngineTime& at);
   Kind ReadTimeText(std::string_view text, std::string_view shown, EngineTime& at);
   Kind ReadTimeNumber(std::string_view number, std::string_view shown, EngineTime& at);
   Kind InvalidTime(std::string_view value, std::string_view why);
@@ -114,7 +130,8 @@ class EventReader {
   bool ReadVersion(MemberMarks& member);
 
   const EventPlan& plan_;
-  const bool bare_;  // all lines are events, which have nothing but key, time and values
+  const bool bare_;     // all lines are events, which have nothing but key, time and values
+  const int key_slot_;  // of a key of one field; else kNone
   // A time that is a whole number of a unit of a microsecond or more: its microseconds, and the
   // largest one that is in range; -1 if there are no such times.
   int64_t time_factor_ = 1;
@@ -124,6 +141,11 @@ class EventReader {
   Mismatches mismatches_;
   std::string_view line_;  // the one that is read
   TimeReader times_;
+  bool decides_ = false;            // which instant an open time means,
+  std::optional<EngineTime> near_;  // by this
+  EngineTime stamp_{};              // of the line
+  EngineTime excluded_at_ = kBeginningOfTime;
+  std::string time_text_;                       // of a time in several members
   std::string_view time_name_ = "event time ";  // of the time that is read, in messages
   ControlEvent control_;
   std::string_view reason_;

@@ -6,6 +6,8 @@
 #include "engine/base/check.h"
 #include "engine/base/hash.h"
 #include "engine/lines/reduce/rounded_counts.h"
+#include "engine/lines/scan/decimal.h"
+#include "engine/lines/scan/normal.h"
 #include "engine/lines/scan/number.h"
 #include "engine/lines/scan/text.h"
 
@@ -13,14 +15,19 @@ namespace pleat::inline v0_1 {
 namespace {
 
 std::string_view Rewritten(std::string_view text, EventBatch& batch) {
-  return batch.texts.Take(WriteCanonical(text, batch.texts.Reserve(text.size())));
+  return batch.texts.Take(WriteCanonical(text, batch.texts.Reserve(CanonicalBytes(text.size()))));
 }
 
 // As Canonical(), for a value at the top that the scanner had no slot for.
 std::string_view CanonicalText(std::string_view text, EventBatch& batch) {
-  const bool container = text[0] == '{' || text[0] == '[';
-  const bool plain = !container && text.find('\\') == std::string_view::npos;
+  const bool copies = text[0] == '"' || text[0] == 't' || text[0] == 'f' || IsDigit(text[0]);
+  const bool plain = copies && text.find('\\') == std::string_view::npos;
   return plain ? text : Rewritten(text, batch);
+}
+
+// Of a value as it stands in a line.
+bool IsNull(std::string_view text) noexcept {
+  return text[0] == 'n' || text[0] == 'N' || text[0] == 'I' || text == "-Infinity";
 }
 
 // How many bytes the canonical text `inside` stands for, which is without its quotes.
@@ -37,35 +44,24 @@ uint32_t UnescapedBytes(std::string_view inside) noexcept {
 }  // namespace
 
 std::string_view Canonical(const Value& value, EventBatch& batch) {
-  return value.plain ? value.text : Rewritten(value.text, batch);
+  return value.plain || value.kind == Value::Kind::kNumber ? value.text
+                                                           : Rewritten(value.text, batch);
 }
 
-uint32_t ValueReader::Read() {
-  uint32_t mismatched = 0;
-  for (const EventPlan::WantedValue& wanted : plan_.values) {
+std::string_view Identity(const Value& value, EventBatch& batch) {
+  const std::string_view text = Canonical(value, batch);
+  const bool tells = value.plain || value.kind == Value::Kind::kString || IsNormal(text);
+  return tells ? text : batch.texts.Copy(Normal(text));
+}
+
+uint32_t ValueReader::ReadFrom(size_t first) {
+  uint32_t mismatched = ReadOne(plan_.values[first], batch_.values.back()) ? 0 : 1;
+  for (size_t i = first + 1; i < plan_.values.size(); ++i) {
+    const EventPlan::WantedValue& wanted = plan_.values[i];
     EventValue& out = batch_.values.emplace_back();
-    if (!ReadUsual(wanted, out)) mismatched += !ReadOne(wanted, out);
+    if (!ReadUsual(wanted, scanner_, out)) mismatched += !ReadOne(wanted, out);
   }
   return mismatched;
-}
-
-// Reads what most values are: a text as it stands, or a short integer. False for any other.
-inline bool ValueReader::ReadUsual(const EventPlan::WantedValue& wanted, EventValue& out) const {
-  const bool text = wanted.form == ValueForm::kText || wanted.form == ValueForm::kElements;
-  if (!text && wanted.form != ValueForm::kNumber) return false;
-  const Value& member = scanner_.value(wanted.slot);
-  if (!member.present() || !member.plain) return false;
-  if (!text) {
-    if (member.kind != Value::Kind::kNumber || !member.short_integer) return false;
-    const int64_t whole = ReadShortInteger(member.text);
-    out.number.integer = true;
-    out.number.fits = true;
-    out.number.whole = whole;
-    out.number.real = static_cast<double>(whole);
-  }
-  out.present = true;
-  out.text = member.text;
-  return true;
 }
 
 // False for a member that has not the form that is wanted.
@@ -96,16 +92,27 @@ bool ValueReader::ReadMember(ValueForm form, const Value& member, EventValue& ou
   }
 }
 
+// The text of a number. Of a number in quotes, as many systems write integers of 64 bits, that between
+// them. Empty for any other value.
+std::string_view ValueReader::NumberIn(const Value& member) {
+  if (member.kind == Value::Kind::kNumber) return member.text;
+  if (member.kind != Value::Kind::kString) return {};
+  const std::string_view quoted = Canonical(member, batch_);
+  const std::string_view inside = quoted.substr(1, quoted.size() - 2);
+  return IsNumber(inside) ? inside : std::string_view();
+}
+
 bool ValueReader::ReadNumber(const Value& member, EventValue& out) {
-  if (member.kind != Value::Kind::kNumber) return false;
-  out.text = member.text;
-  out.number = ::pleat::ReadNumber(member.text);
+  out.text = NumberIn(member);
+  if (out.text.empty()) return false;
+  out.number = ::pleat::ReadNumber(out.text);
   return true;
 }
 
 bool ValueReader::ReadRounded(const Value& member, EventValue& out) {
-  if (member.kind != Value::Kind::kNumber) return false;
-  out.number.whole = RoundedCodeOf(member.text);
+  const std::string_view number = NumberIn(member);
+  if (number.empty()) return false;
+  out.number.whole = RoundedCodeOf(number);
   return true;
 }
 
@@ -130,22 +137,25 @@ bool ValueReader::ReadNames(const Value& member, EventValue& out) {
 void ValueReader::ReadElements(const Value& member, EventValue& out) {
   if (member.kind != Value::Kind::kArray) {
     out.text = Canonical(member, batch_);
+    out.odd = member.kind != Value::Kind::kString && !IsNormal(out.text);
     return;
   }
   BeginElements(out);
   ForEachElement(member.text, [&](std::string_view element) {
     batch_.elements.push_back(Rewritten(element, batch_));
+    out.odd |= !IsNormalElement(batch_.elements.back());
   });
   EndElements(out);
 }
 
 void ValueReader::ReadIdentities(const Value& member, EventValue& out) {
   ReadElements(member, out);
-  out.text = Identity(out.text);
+  if (!out.text.empty()) out.text = Mark(out.text);
   for (uint32_t i = 0; i < out.elements; ++i) {
     std::string_view& element = batch_.elements[out.first_element + i];
-    element = Identity(element);
+    element = Mark(element);
   }
+  out.odd = false;  // marks of equal values are equal, and their bytes are no numbers
 }
 
 std::string_view ValueReader::WholeLine() {
@@ -157,8 +167,9 @@ std::string_view ValueReader::WholeLine() {
 // bits that depend on a secret. So a million values take some 40 bytes each, however long they are.
 // Two of them are confused with a probability below 2^-88 (2^39 pairs), which nobody outside can
 // raise.
-std::string_view ValueReader::Identity(std::string_view text) {
+std::string_view ValueReader::Mark(std::string_view text) {
   constexpr size_t kBytes = 1 + sizeof(uint64_t) * 2;
+  if (!IsNormalElement(text)) text = batch_.texts.Copy(Normal(text));
   if (text.size() <= kBytes) return text;
   char* to = batch_.texts.Reserve(kBytes);
   *to++ = '#';
@@ -175,7 +186,7 @@ void ValueReader::ReadMembers(EventValue& out) {
   BeginElements(out);
   const size_t begin = std::min(line_.find('{'), line_.size());
   ForEachMember(line_.substr(begin), [&](std::string_view quoted, std::string_view value) {
-    if (value[0] == 'n') return;
+    if (IsNull(value)) return;
     const std::string_view name = CanonicalText(quoted, batch_);
     if (plan_.taken_names.contains(name)) return;
     batch_.elements.push_back(name);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <string>
 #include <utility>
 
 #include <absl/container/flat_hash_set.h>
@@ -12,6 +13,7 @@
 #include <pleat/json_lines.h>
 
 #include "engine/lines/reduce/short_text.h"
+#include "engine/lines/scan/normal.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -66,13 +68,21 @@ void Append(const char* bytes, size_t used, Separator separator, LineWriter& out
   });
 }
 
-// Places are offsets, because the block moves when it grows; `bytes` says where it is.
+// Whether the normal form of `element`, which may be odd, is `normal`.
+bool HasNormalForm(std::string_view element, std::string_view normal) {
+  return IsSameText(element, normal) || (!IsNormalElement(element) && Normal(element) == normal);
+}
+
+// Elements are looked for by their normal form. Places are offsets, because the block moves when it grows;
+// `bytes` says where it is.
 class Index {
  public:
   explicit Index(const char* bytes) : bytes_(bytes), places_(0, Hash{this}, Equal{this}) {}
 
   bool Contains(std::string_view element) const { return places_.contains(element); }
   void Insert(size_t place) { places_.insert(place); }
+  // From now on elements may be odd.
+  void SetOdd() noexcept { odd_ = true; }
   void MoveTo(const char* bytes) noexcept { bytes_ = bytes; }
   size_t heap_bytes() const noexcept {
     return sizeof(*this) + places_.capacity() * (sizeof(size_t) + 1);
@@ -84,7 +94,11 @@ class Index {
   struct Hash {
     using is_transparent = void;
     const Index* index;
-    size_t operator()(size_t place) const noexcept { return (*this)(index->at(place)); }
+    size_t operator()(size_t place) const {
+      const std::string_view element = index->at(place);
+      if (!index->odd_ || IsNormalElement(element)) return (*this)(element);
+      return (*this)(std::string_view(Normal(element)));
+    }
     size_t operator()(std::string_view element) const noexcept {
       return absl::Hash<absl::string_view>{}(absl::string_view(element.data(), element.size()));
     }
@@ -93,11 +107,14 @@ class Index {
     using is_transparent = void;
     const Index* index;
     bool operator()(size_t a, size_t b) const noexcept { return a == b; }
-    bool operator()(size_t a, std::string_view b) const noexcept { return index->at(a) == b; }
-    bool operator()(std::string_view a, size_t b) const noexcept { return a == index->at(b); }
+    bool operator()(size_t a, std::string_view b) const {
+      return index->odd_ ? HasNormalForm(index->at(a), b) : index->at(a) == b;
+    }
+    bool operator()(std::string_view a, size_t b) const { return (*this)(b, a); }
   };
 
   const char* bytes_;
+  bool odd_ = false;
   absl::flat_hash_set<size_t, Hash, Equal> places_;
 };
 
@@ -109,11 +126,18 @@ struct ElementSet::Block {
   size_t capacity;
   size_t count;
   Index* index;  // null until it is looked for something among kIndexedSize elements
+  bool odd;      // some element may be
 
   const char* bytes() const noexcept { return reinterpret_cast<const char*>(this + 1); }
   char* bytes() noexcept { return reinterpret_cast<char*>(this + 1); }
 
+  // `element` is in normal form.
   bool Contains(std::string_view element) {
+    if (count < kIndexedSize && odd) {
+      return !ForEach<Length>(bytes(), used, [&](size_t, std::string_view each) {
+        return !HasNormalForm(each, element);
+      });
+    }
     if (count < kIndexedSize) {
       return !ForEach<Length>(
           bytes(), used, [&](size_t, std::string_view each) { return !IsSameText(each, element); });
@@ -124,13 +148,19 @@ struct ElementSet::Block {
 
   void BuildIndex() {
     index = new Index(bytes());
+    if (odd) index->SetOdd();
     ForEach<Length>(bytes(), used,
                     [&](size_t place, std::string_view) { return index->Insert(place), true; });
   }
 
+  void SetOdd() noexcept {
+    odd = true;
+    if (index != nullptr) index->SetOdd();
+  }
+
   static Block* Make(size_t capacity) {
     auto* const block = static_cast<Block*>(::operator new(sizeof(Block) + capacity));
-    *block = {0, capacity, 0, nullptr};
+    *block = {0, capacity, 0, nullptr, false};
     return block;
   }
 
@@ -139,6 +169,7 @@ struct ElementSet::Block {
     Block* const copy = Make(with_capacity);
     copy->used = used;
     copy->count = count;
+    copy->odd = odd;
     std::memcpy(copy->bytes(), bytes(), used);
     return copy;
   }
@@ -180,6 +211,20 @@ void ElementSet::Add(std::string_view element, uint64_t bound) {
   if (AddInPlace(element, bound) || cut()) return;
   if (on_heap() && block()->Contains(element)) return;
   count() < bound ? Put(element) : Cut();
+}
+
+void ElementSet::AddOdd(std::string_view element, uint64_t bound) {
+  if (cut()) return;
+  const std::string normal = Normal(element);
+  // Elements that lie in place are in normal form.
+  const auto differs = [&](size_t, std::string_view each) { return each != normal; };
+  const bool contains = on_heap() ? block()->Contains(normal)
+                                  : !ForEach<InlineLength>(bytes_, inline_used(), differs);
+  if (contains) return;
+  if (count() >= bound) return Cut();
+  if (!on_heap()) MoveToHeap();
+  block()->SetOdd();
+  Put(element);
 }
 
 void ElementSet::Push(std::string_view element, uint64_t bound) {
@@ -243,8 +288,14 @@ size_t ElementSet::BlockBytes() const noexcept {
   return sizeof(Block) + block()->capacity + index;
 }
 
+// One that would fit in place is as large as MoveToHeap() makes it, because it is stored as if it did.
 void ElementSet::Detach() {
-  if (on_heap()) set_block(block()->Copy(block()->used));
+  if (on_heap()) set_block(block()->Copy(FitsInPlace() ? kFirstBytes : block()->used));
+}
+
+// REQUIRES: it is on the heap.
+bool ElementSet::FitsInPlace() const noexcept {
+  return block()->used - block()->count * (sizeof(Length) - sizeof(InlineLength)) <= kInlineBytes;
 }
 
 void ElementSet::Clear() noexcept {
@@ -275,11 +326,13 @@ void ElementSet::Save(FieldWriter& out) const {
     return;
   }
   out.PutNumber(block()->used - count * sizeof(Length));
-  out.PutNumber(block()->capacity - block()->used);
+  if (!FitsInPlace()) out.PutNumber(block()->capacity - block()->used);
   ForEach<Length>(block()->bytes(), block()->used, put);
 }
 
-void ElementSet::Load(FieldReader& in) {
+// The index is made now, not when it is needed: what a group takes must not depend on whether it
+// was loaded. Its size is that of before, because it grows by the number of elements alone.
+void ElementSet::Load(FieldReader& in, bool may_be_odd) {
   const uint64_t head = in.Number();
   if ((head & kStoredCut) != 0) Cut();
   const uint64_t count = head >> kStoredFlags;
@@ -287,8 +340,15 @@ void ElementSet::Load(FieldReader& in) {
   const size_t text_bytes = in.Count();
   if (!in.Expect(in.Has(count))) return;
   const bool is_inline = count * sizeof(InlineLength) + text_bytes <= kInlineBytes;
-  if (is_inline) return LoadInline(in, count, text_bytes);
-  LoadBlock(in, count, text_bytes, (head & kStoredIndexed) != 0);
+  is_inline ? LoadInline(in, count, text_bytes) : LoadBlock(in, count, text_bytes);
+  if (!in.ok()) return;
+  if (may_be_odd &&
+      !All([](std::string_view each) { return each.empty() || IsNormalElement(each); })) {
+    if (!on_heap()) MoveToHeap();
+    block()->SetOdd();
+  }
+  if ((head & kStoredIndexed) == 0) return;
+  if (in.Expect(on_heap() && block()->count >= kIndexedSize)) block()->BuildIndex();
 }
 
 void ElementSet::LoadInline(FieldReader& in, size_t count, size_t text_bytes) {
@@ -304,9 +364,7 @@ void ElementSet::LoadInline(FieldReader& in, size_t count, size_t text_bytes) {
   state_ = static_cast<uint8_t>(used | (state_ & kCut));
 }
 
-// The index is made now, not when it is needed: what a group takes must not depend on whether it
-// was loaded. Its size is that of before, because it grows by the number of elements alone.
-void ElementSet::LoadBlock(FieldReader& in, size_t count, size_t text_bytes, bool indexed) {
+void ElementSet::LoadBlock(FieldReader& in, size_t count, size_t text_bytes) {
   const size_t size = count * sizeof(Length) + text_bytes;
   const uint64_t spare = in.Number();
   if (!in.Expect(spare <= std::max(size, kFirstBytes))) return;
@@ -317,8 +375,7 @@ void ElementSet::LoadBlock(FieldReader& in, size_t count, size_t text_bytes, boo
     if (!in.Expect(element.size() <= kLineBytesMax && used <= size)) return;
     block()->Put(element);
   }
-  in.Expect(block()->used == size && (!indexed || block()->count >= kIndexedSize));
-  if (indexed && in.ok()) block()->BuildIndex();
+  in.Expect(block()->used == size);
 }
 
 }  // namespace pleat::inline v0_1

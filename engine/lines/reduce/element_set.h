@@ -4,7 +4,9 @@
 // Elements lie one after the other, each with its length before it: the first few bytes in the set
 // itself, so that a group with one or two short elements owns no heap memory, and more in one block
 // on the heap. A few elements are compared one by one; from kIndexedSize on a hash table of their
-// places finds them. A set is plain data, like SmallText: all zeros is the empty set, the bytes may
+// places finds them. Numbers that are equal are one element, which is kept as it came first: an element
+// with an odd number, which is in another form than the normal one (normal.h), is looked for by its normal
+// form, and moves the set to the heap. A set is plain data, like SmallText: all zeros is the empty set, the bytes may
 // be moved, and the owner calls Clear().
 #pragma once
 
@@ -23,7 +25,9 @@ namespace pleat::inline v0_1 {
 class ElementSet {
  public:
   // Adds `element` unless the set has it. A set that has `bound` elements is cut instead.
+  // REQUIRES, here and below: AddOdd() for an element with an odd number.
   void Add(std::string_view element, uint64_t bound = UINT64_MAX);
+  void AddOdd(std::string_view element, uint64_t bound = UINT64_MAX);
 
   // Add() where that takes no memory of the heap, as it mostly does. Returns false, and has done
   // nothing, where it may.
@@ -69,8 +73,8 @@ class ElementSet {
 
   // A loaded set has the same heap_bytes(), and an index if the saved one had one.
   void Save(FieldWriter& out) const;
-  // REQUIRES: the set is empty.
-  void Load(FieldReader& in);
+  // REQUIRES: the set is empty. `may_be_odd`: elements may have odd numbers.
+  void Load(FieldReader& in, bool may_be_odd = false);
   bool All(absl::FunctionRef<bool(std::string_view element)> holds) const;
 
  private:
@@ -90,10 +94,11 @@ class ElementSet {
   const Block* block() const noexcept;
   Block* block() noexcept;
   void set_block(Block* block) noexcept;
+  bool FitsInPlace() const noexcept;
   void MoveToHeap();
   void Put(std::string_view element);
   void LoadInline(FieldReader& in, size_t count, size_t text_bytes);
-  void LoadBlock(FieldReader& in, size_t count, size_t text_bytes, bool indexed);
+  void LoadBlock(FieldReader& in, size_t count, size_t text_bytes);
 
   alignas(8) char bytes_[kInlineBytes];  // elements, or a pointer to the block
   uint8_t state_;                        // how much of them is used, or kOnHeap; and kCut

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/lines/reduce/short_text.h"
+#include "engine/table/spelled_key.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -26,6 +27,7 @@ std::string_view TakeScalar(std::string_view& joined) {
 }  // namespace
 
 void AppendScalars(std::span<const std::string> labels, std::string_view joined, LineWriter& out) {
+  joined = SpelledKey::Of(joined).shown;
   if (labels.size() == 1) {
     char* const to = out.Reserve(labels[0].size() + joined.size());
     CopyText(to, labels[0].data(), labels[0].size());

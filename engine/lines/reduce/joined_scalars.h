@@ -1,5 +1,6 @@
 // The identity of a key, or of a member: the canonical texts of some scalars, joined by commas. A
-// comma inside a string is inside quotes, so that no two tuples are ever confused.
+// comma inside a string is inside quotes, so that no two tuples are ever confused. One with numbers that
+// are not in normal form has two texts (spelled_key.h), of which the one that came is printed.
 #pragma once
 
 #include <span>

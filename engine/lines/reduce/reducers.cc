@@ -12,6 +12,7 @@
 #include "engine/lines/reduce/sums.h"
 #include "engine/lines/reduce/top_counts.h"
 #include "engine/lines/reduce/wide_integer.h"
+#include "engine/lines/scan/normal.h"
 #include "engine/lines/scan/text.h"
 
 namespace pleat::inline v0_1 {
@@ -103,6 +104,10 @@ size_t FoldElements(Elements& set, const EventValue& value, const LineEvent& eve
 }
 
 size_t FoldSet(ElementSet& set, uint64_t bound, const EventValue& value, const LineEvent& event) {
+  if (value.odd) [[unlikely]]
+    return FoldElements(set, value, event, [&](std::string_view each) {
+      IsNormalElement(each) ? set.Add(each, bound) : set.AddOdd(each, bound);
+    });
   const bool one = value.elements == 0 && !value.text.empty();
   if (one && set.AddInPlace(value.text, bound)) return 0;
   return FoldElements(set, value, event, [&](std::string_view each) { set.Add(each, bound); });
@@ -114,7 +119,8 @@ size_t FoldArray(ElementSet& set, uint64_t bound, const EventValue& value, const
 
 size_t FoldTop(TopState& state, uint64_t bound, const EventValue& value, const LineEvent& event) {
   const uint64_t kept = TopCounts::KeptFor(bound);
-  return FoldElements(state, value, event, [&](std::string_view each) { state.Add(each, kept); });
+  return FoldElements(state, value, event,
+                      [&](std::string_view each) { state.Add(each, kept, value.odd); });
 }
 
 size_t FoldConcat(ConcatState& state, const MergeRule& rule, const EventValue& value) {
@@ -265,8 +271,8 @@ size_t LoadTop(TopState& state, uint64_t bound, FieldReader& in) {
   return state.heap_bytes();
 }
 
-size_t LoadElements(ElementSet& set, FieldReader& in) {
-  set.Load(in);
+size_t LoadElements(ElementSet& set, FieldReader& in, bool may_be_odd) {
+  set.Load(in, may_be_odd);
   return set.heap_bytes();
 }
 
@@ -482,7 +488,8 @@ size_t LoadState(const MergeRule& rule, void* state, FieldReader& in) {
     case Reducer::kKeys:
     case Reducer::kSet:
     case Reducer::kDistinct:
-    case Reducer::kArray: return LoadElements(As<SetState>(state), in);
+    case Reducer::kArray:
+      return LoadElements(As<SetState>(state), in, rule.reducer == Reducer::kSet);
     case Reducer::kConcat: return LoadConcat(As<ConcatState>(state), rule, in);
     case Reducer::kSum: return As<SumState>(state).sum.Load(in), 0;
     case Reducer::kMean: return LoadMean(As<MeanState>(state), in);

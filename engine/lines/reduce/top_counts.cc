@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include <absl/hash/hash.h>
@@ -9,6 +10,7 @@
 
 #include "engine/lines/reduce/line_parts.h"
 #include "engine/lines/reduce/small_text.h"
+#include "engine/lines/scan/normal.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -22,8 +24,14 @@ struct Counted {
   size_t hash;
 };
 
+// Of a value in normal form.
 size_t HashOf(std::string_view value) noexcept {
   return absl::Hash<absl::string_view>{}(absl::string_view(value.data(), value.size()));
+}
+
+// Whether the normal form of `value` is `normal`. REQUIRES: they have the same hash.
+bool HasNormalForm(std::string_view value, std::string_view normal) {
+  return value == normal || (!IsNormalElement(value) && Normal(value) == normal);
 }
 
 }  // namespace
@@ -43,12 +51,13 @@ struct TopCounts::Table {
   size_t Next(size_t slot) const noexcept { return (slot + 1) & (slots.size() - 1); }
   size_t Home(size_t hash) const noexcept { return hash & (slots.size() - 1); }
 
-  // The slot of `value`, or the free one where it would be. REQUIRES: there are slots.
-  size_t Find(std::string_view value, size_t hash) const noexcept {
+  // The slot of `value`, which is in normal form, or the free one where it would be. REQUIRES: there are
+  // slots.
+  size_t Find(std::string_view value, size_t hash) const {
     size_t slot = Home(hash);
     for (; slots[slot] != kFree; slot = Next(slot)) {
       const Counted& at = values[slots[slot] - 1];
-      if (at.hash == hash && at.text.view() == value) break;
+      if (at.hash == hash && HasNormalForm(at.text.view(), value)) break;
     }
     return slot;
   }
@@ -73,7 +82,8 @@ struct TopCounts::Table {
 
   // Takes a value out of the slots. Those behind it move up, as far as each may.
   void Leave(size_t place) noexcept {
-    size_t hole = Find(values[place].text.view(), values[place].hash);
+    size_t hole = Home(values[place].hash);
+    while (slots[hole] != place + 1) hole = Next(hole);
     slots[hole] = kFree;
     for (size_t slot = Next(hole); slots[slot] != kFree; slot = Next(slot)) {
       const size_t home = Home(values[slots[slot] - 1].hash);
@@ -98,12 +108,16 @@ struct TopCounts::Table {
   size_t text_bytes = 0;  // on the heap
 };
 
-void TopCounts::Add(std::string_view value, uint64_t kept) {
+void TopCounts::Add(std::string_view value, uint64_t kept, bool may_be_odd) {
   if (table_ == nullptr) table_ = new Table;
   Table& table = *table_;
-  const size_t hash = HashOf(value);
+  std::string normal_form;
+  std::string_view normal = value;
+  if (may_be_odd && !IsNormalElement(value)) [[unlikely]]
+    normal = normal_form = Normal(value);
+  const size_t hash = HashOf(normal);
   if (!table.slots.empty()) {
-    const uint32_t found = table.slots[table.Find(value, hash)];
+    const uint32_t found = table.slots[table.Find(normal, hash)];
     if (found != Table::kFree) {
       ++table.counts[found - 1];
       return;
@@ -206,8 +220,9 @@ void TopCounts::Load(FieldReader& in, uint64_t kept) {
     table_->text_bytes += value.text.heap_bytes();
     const bool sound = !value.text.empty() && value.over < count && value.since < entered;
     if (!in.Expect(sound)) return;
-    value.hash = HashOf(value.text.view());
-    const bool is_new = table_->slots[table_->Find(value.text.view(), value.hash)] == Table::kFree;
+    const std::string normal = Normal(value.text.view());
+    value.hash = HashOf(normal);
+    const bool is_new = table_->slots[table_->Find(normal, value.hash)] == Table::kFree;
     if (!in.Expect(is_new)) return;
     table_->Enter(table_->values.size() - 1);
   }

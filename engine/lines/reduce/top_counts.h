@@ -25,9 +25,11 @@ class TopCounts {
   // How many values are kept to tell the `n` most frequent ones.
   static constexpr uint64_t KeptFor(uint64_t n) noexcept { return n > 100 ? 10 * n : 1000; }
 
-  // Counts `value`, a canonical text, and keeps at most `kept`. O(1) while counts are exact; a value
+  // Counts `value`, a canonical text, and keeps at most `kept`. Values that differ in the spelling of
+  // their numbers are one, which is told as it came first. O(1) while counts are exact; a value
   // that replaces another one takes O(kept).
-  void Add(std::string_view value, uint64_t kept);
+  // `may_be_odd`: it may have numbers that are not in normal form (normal.h).
+  void Add(std::string_view value, uint64_t kept, bool may_be_odd = false);
 
   // Whether a value was replaced, so that counts may be too high.
   bool cut() const noexcept;

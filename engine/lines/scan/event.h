@@ -22,7 +22,7 @@ enum class ValueForm : uint8_t {
   kEvent,       // the event itself counts; no member is read
   kPresence,    // whether the member is there
   kText,        // the text of any value
-  kNumber,      // a number, also as text
+  kNumber,      // a number, also in quotes; also as text, without them
   kRounded,     // the code of a rounded number (rounded_counts.h)
   kPiece,       // the text of a scalar; of a string without its quotes
   kElements,    // the elements of an array; of any other value its text
@@ -35,6 +35,7 @@ enum class ValueForm : uint8_t {
 // A value in the form that is wanted.
 struct EventValue {
   bool present = false;      // false: absent, or of another form; the rest is not set
+  bool odd = false;          // kElements: some number is not in normal form (normal.h)
   uint32_t elements = 0;     // kElements, kNames...: how many elements of the batch belong to it,
   size_t first_element = 0;  // and the first of them
   uint32_t bytes = 0;        // kPiece: of the text, unescaped

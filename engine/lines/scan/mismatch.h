@@ -9,8 +9,7 @@ namespace pleat::inline v0_1 {
 struct Mismatches {
   int place = -1;  // among EventPlan::values, of the first; -1: there was none
   Value::Kind kind = Value::Kind::kAbsent;
-  bool numbers_in_quotes = false;  // all of them
-  bool differ = false;             // in place or type
+  bool differ = false;  // in place or type
 
   void Note(const Mismatches& later) noexcept {
     if (later.place < 0) return;
@@ -21,7 +20,6 @@ struct Mismatches {
       return;
     }
     differ |= later.differ || later.place != place || later.kind != kind;
-    numbers_in_quotes &= later.numbers_in_quotes;
   }
 
   // Whether Note(later) would change anything.

@@ -42,7 +42,7 @@ struct Number {
 Number ReadNumber(std::string_view token) noexcept;
 
 // Negative, zero or positive as a < b, a == b, a > b: by value, exactly, at any length. Exponents
-// beyond +-10^15 count as that.
+// beyond +-10^18 count as that.
 int CompareNumbers(std::string_view a, std::string_view b) noexcept;
 
 // token * 10^shift, cut toward zero; false if that takes more than 18 digits. |shift| <= 18.

@@ -14,8 +14,11 @@ std::string WhyNoObject(std::string_view text) {
   if (text.size() > kLineBytesMax) return std::string(invalid_line::kTooLong);
   std::string padded(text);
   padded.append(kLinePaddingBytes, ' ');
-  const PathTree none;
-  return std::string(Scanner(none).Scan(std::string_view(padded).substr(0, text.size())));
+  PathTree all;
+  all.AskForAll();  // a person writes it: a name that comes twice is a slip
+  Scanner scanner(all);
+  const std::string_view wrong = scanner.Scan(std::string_view(padded).substr(0, text.size()));
+  return std::string(wrong.empty() && scanner.not_numbers() > 0 ? invalid_line::kNoValue : wrong);
 }
 
 bool IsJsonScalar(std::string_view text) {
@@ -28,7 +31,7 @@ bool IsJsonScalar(std::string_view text) {
   Scanner scanner(paths);
   if (!scanner.Scan(std::string_view(padded).substr(0, size)).empty()) return false;
   const Value& value = scanner.value(slot);
-  return value.scalar() && value.text == text;  // not `1,"a":2`
+  return value.scalar() && value.text == text && scanner.not_numbers() == 0;  // not `1,"a":2`
 }
 
 std::string Unescaped(std::string_view quoted) {

@@ -73,4 +73,14 @@ int PathTree::Add(const Path& path) {
   return node.slot;
 }
 
+int PathTree::AddWritten(const WrittenPath& path) {
+  std::vector<DerivedWay> ways;
+  for (const PathWay& way : path.ways) ways.push_back({Add(way.steps), way.searches});
+  if (ways.size() == 1 && ways[0].searches.empty()) return ways[0].slot;
+  const auto known = std::ranges::find(derived_, ways, &Derived::ways);
+  if (known != derived_.end()) return known->slot;
+  derived_.push_back({slots_, std::move(ways)});
+  return slots_++;
+}
+
 }  // namespace pleat::inline v0_1

@@ -25,6 +25,35 @@ uint32_t IndexOf(std::string_view step) noexcept;
 // Errors: kInvalidArgument, a phrase to follow the path: `... has an empty step`.
 absl::StatusOr<Path> ParsePath(std::string_view text);
 
+// A search in a list: of its elements, the first object whose member `name` is `value`; and the way on
+// from there. A text is `value` itself; a number, true, false and null are what `value` reads as, unless
+// it was written in quotes.
+struct PathSearch {
+  std::string name;
+  std::string value;
+  bool text_only = false;
+  Path steps;
+
+  friend bool operator==(const PathSearch&, const PathSearch&) = default;
+};
+
+// A way to a value: by names, and then maybe by searches.
+struct PathWay {
+  Path steps;
+  std::vector<PathSearch> searches;
+
+  friend bool operator==(const PathWay&, const PathWay&) = default;
+};
+
+// A path as options have it (written_path.h): the value is the first one that is there and not null.
+struct WrittenPath {
+  std::vector<PathWay> ways;
+  bool optional = false;  // it may be absent, and is null then
+
+  // Whether it is a path and no more.
+  bool plain() const noexcept { return ways.size() == 1 && ways[0].searches.empty() && !optional; }
+};
+
 // A digest of a name's size, first and last bytes, to tell most names apart without comparing them.
 // Its value depends on the machine's byte order and is never kept.
 inline uint32_t Fingerprint(std::string_view name) noexcept {
@@ -48,7 +77,8 @@ inline uint32_t Fingerprint(std::string_view name) noexcept {
 }
 
 // All paths of a spec as one tree of names, so that one walk over a line finds all their values.
-// Each distinct path gets a slot: 0, 1, 2...
+// Each distinct path gets a slot: 0, 1, 2... A value with several ways to it, or with a search on its
+// way, has a slot of its own, and is derived from those of its ways when the walk is over.
 class PathTree {
  public:
   static constexpr int kNone = -1;
@@ -58,6 +88,26 @@ class PathTree {
 
   // The slot of `path`; the same one for the same path.
   int Add(const Path& path);
+
+  // The same for a path as options have it. Whether it is optional makes no difference.
+  int AddWritten(const WrittenPath& path);
+
+  struct DerivedWay {
+    int slot;  // up to the first search
+    std::vector<PathSearch> searches;
+
+    friend bool operator==(const DerivedWay&, const DerivedWay&) = default;
+  };
+  struct Derived {
+    int slot;
+    std::vector<DerivedWay> ways;
+  };
+  const std::vector<Derived>& derived() const noexcept { return derived_; }
+  bool has_derived() const noexcept { return !derived_.empty(); }
+
+  // The whole document is kept or shown as well, whatever the paths are.
+  void AskForAll() noexcept { asks_for_all_ = true; }
+  bool asks_for_all() const noexcept { return asks_for_all_; }
 
   int slots() const noexcept { return slots_; }
   int nodes() const noexcept { return static_cast<int>(nodes_.size()); }
@@ -101,7 +151,9 @@ class PathTree {
   };
 
   std::vector<Node> nodes_;
+  std::vector<Derived> derived_;
   int slots_ = 0;
+  bool asks_for_all_ = false;
 };
 
 }  // namespace pleat::inline v0_1

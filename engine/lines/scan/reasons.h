@@ -46,6 +46,10 @@ inline constexpr std::string_view kTimeType =
     " is neither text nor a number";  // event time true is
 inline constexpr std::string_view kTimeText =
     " is not of a known form: state it with --time-format";
+inline constexpr std::string_view kTimeOfDay =
+    " is a time of day: join its date, as in --time date,time";
+inline constexpr std::string_view kOtherZone =
+    " is of a zone whose letters are none of --time-zone: state a zone that uses them";
 inline constexpr std::string_view kTimeFormat = " is not written as --time-format states";
 inline constexpr std::string_view kNoSuchTime = " is a date or a time that does not exist";
 inline constexpr std::string_view kOtherWeekday = " is on another day of the week than it states";

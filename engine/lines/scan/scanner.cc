@@ -8,6 +8,7 @@
 #include <pleat/json_lines.h>
 
 #include "engine/base/check.h"
+#include "engine/lines/scan/derived_values.h"
 #include "engine/lines/scan/number.h"
 #include "engine/lines/scan/reasons.h"
 #include "engine/lines/scan/text.h"
@@ -86,9 +87,9 @@ Scanner::Scanner(const PathTree& paths, std::unique_ptr<Tokenizer> tokenizer)
       values_(static_cast<size_t>(paths.slots())) {}
 
 inline void Scanner::Prepare(std::string_view line, bool backslashes) {
-  backslashes_ = backslashes;
+  line_ = {.backslashes = backslashes};
   // Never longer than the line, so that names already written never move.
-  if (backslashes_ && unescaped_.size() < line.size()) unescaped_.resize(line.size());
+  if (line_.backslashes && unescaped_.size() < line.size()) unescaped_.resize(line.size());
   unescaped_used_ = 0;
   names_used_ = 0;
   known_.ForgetIfFull();
@@ -104,7 +105,29 @@ inline std::string_view Scanner::Check(std::string_view line, Token first) {
   if (CharAt(last_ - 1) != '}') return invalid_line::kNoEnd;
   const Token end = ScanObject(first + 1, NameTree::BeginningAt(PathTree::kRoot), 1);
   if (end == nullptr) return reason_;
-  return end == last_ ? std::string_view() : invalid_line::kTrailing;
+  if (end != last_) return invalid_line::kTrailing;
+  if (!line_.twice && !paths_.has_derived()) [[likely]]
+    return {};
+  if (line_.twice) {
+    if (const std::string_view why = CheckTwice(); !why.empty()) return why;
+  }
+  DeriveValues(paths_, values_);
+  return {};
+}
+
+// Names came twice where no path leads. That is a mistake if what they stand in is asked for.
+std::string_view Scanner::CheckTwice() {
+  for (const Name& name : twice_) {
+    const char* const at = text_ + name.place;
+    const bool inside = std::ranges::any_of(values_, [at](const Value& value) {
+      return value.kind >= Value::Kind::kArray && at >= value.text.data() &&
+             at < value.text.data() + value.text.size();
+    });
+    if (!inside && !paths_.asks_for_all()) continue;
+    FailTwice(name.text());
+    return reason_;
+  }
+  return {};
 }
 
 std::string_view Scanner::Scan(std::string_view line) {
@@ -159,6 +182,7 @@ void Scanner::WritePlaces(std::string_view line, uint32_t* places) const noexcep
 
 void Scanner::ScanPlaces(std::string_view line, std::span<const uint32_t> places) noexcept {
   PLEAT_DCHECK(places.size() == values_.size());
+  line_ = {.odd_numbers = true};  // maybe
   for (size_t i = 0; i < places.size(); ++i) {
     const uint32_t place = places[i];
     Value& value = values_[i];
@@ -196,6 +220,17 @@ Scanner::Token Scanner::FailTwice(std::string_view name) {
   reason_text_ = "member " + invalid_line::Quoted(name);
   reason_text_ += invalid_line::kTwice;
   return Fail(reason_text_);
+}
+
+// Whether a name may come twice in an object. It is noted then.
+bool Scanner::MayComeTwice(int node, const Name& name) {
+  const bool asked = node != PathTree::kNone &&
+                     paths_.Child(node, name.text(), name.fingerprint) != PathTree::kNone;
+  if (asked) return FailTwice(name.text()) != nullptr;
+  if (!line_.twice) twice_.clear();
+  line_.twice = true;
+  twice_.push_back(name);
+  return true;
 }
 
 // The token with everything up to the next one, less the white space behind it.
@@ -239,7 +274,12 @@ bool Scanner::NextName(Token token, NameTree::Id& name) {
     const size_t unescaped_before = unescaped_used_;
     if (!ReadName(token, text)) return false;
     const uint32_t fingerprint = Fingerprint(text);
-    if (known_.HasBefore(name, text, fingerprint)) return FailTwice(text) != nullptr;
+    // It is no part of the tree, where a name is another one than those before it.
+    if (known_.HasBefore(name, text, fingerprint)) {
+      unescaped_used_ = unescaped_before;
+      name = NameTree::kNone;
+      return true;
+    }
     if (CharAt(token + 1) != ':') return Fail(invalid_line::kNoColon) != nullptr;
     next = known_.Add(name, quoted, text, fingerprint);
     // The tree has bytes of its own; a name that it did not take is read once more, into this room.
@@ -254,13 +294,13 @@ bool Scanner::NextName(Token token, NameTree::Id& name) {
 // The rest of an object, from a name that is not remembered; `last` is the one before it.
 Scanner::Token Scanner::ScanNewNames(Token token, NameTree::Id last, int depth) {
   const int node = known_[last].object;
-  OpenObject object{names_used_, ~uint64_t{0}};
+  OpenObject object{node, names_used_, known_[last].position, ~uint64_t{0}};
   AddNamesBefore(last);
   for (;; ++token) {
     if (CharAt(token) != '"') return Fail(invalid_line::kNoName);
     std::string_view text;
     if (!ReadName(token, text)) return nullptr;
-    const Name name{text.data(), static_cast<uint32_t>(text.size()), Fingerprint(text)};
+    const Name name{text.data(), static_cast<uint32_t>(text.size()), Fingerprint(text), *token};
     if (!AddName(name, object)) return nullptr;
     if (CharAt(token + 1) != ':') return Fail(invalid_line::kNoColon);
     const int child = node == PathTree::kNone ? node : paths_.Child(node, text, name.fingerprint);
@@ -270,7 +310,7 @@ Scanner::Token Scanner::ScanNewNames(Token token, NameTree::Id last, int depth) 
   }
   if (CharAt(token) != '}') return Fail(invalid_line::kNoObjectEnd);
   const size_t members = names_used_ - object.first_name;
-  if (members > kComparedMembers && !NoNameTwice(object.first_name)) return nullptr;
+  if (members > kComparedMembers && !CheckManyNames(object)) return nullptr;
   names_used_ = object.first_name;
   return token + 1;
 }
@@ -312,14 +352,22 @@ Scanner::Token Scanner::ScanElements(Token token, int node, int depth) {
   const char first = CharAt(token);
   if (first >= '0' && first <= '9') {
     kind = Value::Kind::kNumber;
-    short_integer = IsShortInteger(text);
-    if (!short_integer && !IsNumber(text)) return Fail(invalid_line::kNumber);
+    short_integer = plain = IsShortInteger(text);
+    if (!short_integer) {
+      if (!IsNumber(text)) return Fail(invalid_line::kNumber);
+      line_.odd_numbers = true;
+    }
   } else if (first == '"') {
     kind = Value::Kind::kString;
     if (!CheckString(text, plain)) return nullptr;
   } else if (first == '-') {
     kind = Value::Kind::kNumber;
-    if (!IsNumber(text)) return Fail(invalid_line::kNumber);
+    plain = false;
+    line_.odd_numbers = true;
+    if (!IsNumber(text)) {
+      if (!ScanNotNumber(text)) return Fail(invalid_line::kNumber);
+      kind = Value::Kind::kNull;
+    }
   } else if (first == '{' || first == '[') {
     kind = first == '{' ? Value::Kind::kObject : Value::Kind::kArray;
     plain = false;
@@ -330,7 +378,9 @@ Scanner::Token Scanner::ScanElements(Token token, int node, int depth) {
     kind = KindOfWord(text);
     if (kind == Value::Kind::kAbsent) return Fail(invalid_line::kLiteral);
   } else {
-    return Fail(invalid_line::kNoValue);
+    if (!ScanNotNumber(text)) return Fail(invalid_line::kNoValue);
+    kind = Value::Kind::kNull;
+    plain = false;
   }
   if (const int slot = known_[name].slot; slot != PathTree::kNone) {
     Value& value = values_[static_cast<size_t>(slot)];
@@ -361,7 +411,7 @@ inline bool Scanner::CheckString(std::string_view token, bool& plain) {
   if (token.size() < 2 || token.back() != '"')
     return Fail(invalid_line::kUnclosedString) != nullptr;
   PLEAT_DCHECK(IsOneString(token));
-  plain = !backslashes_ || token.find('\\') == std::string_view::npos;
+  plain = !line_.backslashes || token.find('\\') == std::string_view::npos;
   if (plain) return true;
   const std::string_view wrong = CheckEscapes(token.substr(1, token.size() - 2));
   return wrong.empty() || Fail(wrong) != nullptr;
@@ -386,7 +436,7 @@ void Scanner::AddNamesBefore(NameTree::Id last) {
   for (; known_[last].position != 0; last = known_[last].before) {
     const std::string_view text = known_[last].text();
     names_[names_used_] = {text.data(), static_cast<uint32_t>(text.size()),
-                           known_[last].fingerprint};
+                           known_[last].fingerprint, 0};
     fingerprints_[names_used_++] = known_[last].fingerprint;
   }
 }
@@ -398,16 +448,16 @@ void Scanner::ReserveNames(size_t more) {
 }
 
 inline bool Scanner::AddName(const Name& name, OpenObject& object) {
+  if (object.members++ == kObjectMembersMax) return Fail(invalid_line::kMembers) != nullptr;
   const size_t first = object.first_name;
   const size_t count = names_used_ - first;
   const uint64_t bit = uint64_t{1} << (name.fingerprint % 64);
   if ((object.seen & bit) != 0 && count < kComparedMembers) {
     for (size_t i = first; i < names_used_; ++i) {
       if (fingerprints_[i] != name.fingerprint || names_[i].text() != name.text()) continue;
-      return FailTwice(name.text()) != nullptr;
+      return MayComeTwice(object.node, name);
     }
   }
-  if (count == kObjectMembersMax) return Fail(invalid_line::kMembers) != nullptr;
   object.seen |= bit;
   ReserveNames(1);
   names_[names_used_] = name;
@@ -417,17 +467,30 @@ inline bool Scanner::AddName(const Name& name, OpenObject& object) {
 }
 
 // For a large object, once it is complete: sorts its names, equal ones beside each other.
-bool Scanner::NoNameTwice(size_t first_name) {
-  const auto first = names_.begin() + static_cast<std::ptrdiff_t>(first_name);
+bool Scanner::CheckManyNames(const OpenObject& object) {
+  const auto first = names_.begin() + static_cast<std::ptrdiff_t>(object.first_name);
   const auto last = names_.begin() + static_cast<std::ptrdiff_t>(names_used_);
   std::sort(first, last, [](const Name& a, const Name& b) {
     if (a.fingerprint != b.fingerprint) return a.fingerprint < b.fingerprint;
-    return a.text() < b.text();
+    if (const int order = a.text().compare(b.text()); order != 0) return order < 0;
+    return a.place < b.place;
   });
-  const auto twice = std::adjacent_find(first, last, [](const Name& a, const Name& b) {
+  const auto are_equal = [](const Name& a, const Name& b) {
     return a.fingerprint == b.fingerprint && a.text() == b.text();
-  });
-  return twice == last || FailTwice(twice->text()) != nullptr;
+  };
+  for (auto twice = std::adjacent_find(first, last, are_equal); twice != last;
+       twice = std::adjacent_find(twice + 1, last, are_equal)) {
+    if (!MayComeTwice(object.node, *(twice + 1))) return false;
+  }
+  return true;
+}
+
+// Whether `text` is NaN, Infinity or -Infinity, as Python and JavaScript write numbers that JSON does not
+// have.
+bool Scanner::ScanNotNumber(std::string_view text) {
+  const bool is_one = text == "NaN" || text == "Infinity" || text == "-Infinity";
+  line_.not_numbers += is_one ? 1 : 0;
+  return is_one;
 }
 
 }  // namespace pleat::inline v0_1

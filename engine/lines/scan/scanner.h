@@ -1,5 +1,10 @@
 // The one gate for text: checks a whole line and picks out the values that a spec asks for.
 //
+// Two things that RFC 8259 leaves to its readers, or does not have, are taken as many write them. A name
+// that comes twice in an object spoils a line only where it matters: if some path leads to it, if it is
+// within a value that a path leads to, or if the whole line is asked for. NaN, Infinity and
+// -Infinity are nulls, which are counted.
+//
 // One walk over the tokens checks everything that json_lines.h promises. Six things make it cheap:
 //   - the walk first checks that the last token is a '}'. Only the end of an object can consume that
 //     token, so the walk checks for the end of the line nowhere else;
@@ -51,6 +56,11 @@ class Scanner {
   // After a good line: the value of a path, until the next line.
   const Value& value(int slot) const noexcept { return values_[static_cast<size_t>(slot)]; }
 
+  // After a good line: whether a number in it may be in another form than the normal one (normal.h), and
+  // how many of its values are NaN or an infinity.
+  bool may_have_odd_numbers() const noexcept { return line_.odd_numbers; }
+  uint32_t not_numbers() const noexcept { return line_.not_numbers; }
+
   // After a good line: writes where the values of all paths are in it, a word for each. With them the
   // line need not be scanned again.
   void WritePlaces(std::string_view line, uint32_t* places) const noexcept;
@@ -63,12 +73,23 @@ class Scanner {
     const char* data;
     uint32_t size;
     uint32_t fingerprint;
+    uint32_t place;  // of the token, or 0 of a name from the tree
 
     std::string_view text() const noexcept { return {data, size}; }
   };
 
+  // What is noted of one line.
+  struct LineNotes {
+    bool backslashes = false;  // somewhere in the line
+    bool odd_numbers = false;  // some number is no short integer
+    bool twice = false;        // twice_ is of this line
+    uint32_t not_numbers = 0;
+  };
+
   struct OpenObject {
+    int node;           // of the path tree, or kNone
     size_t first_name;  // in names_
+    size_t members;     // so far, those that come twice included
     uint64_t seen;      // a bit for each fingerprint; tells most new names from all earlier ones
   };
 
@@ -77,11 +98,13 @@ class Scanner {
   using Token = const uint32_t*;
 
   std::string_view Check(std::string_view line, Token first);
+  std::string_view CheckTwice();
   void Prepare(std::string_view line, bool backslashes);
   bool HasBackslash(std::string_view line) noexcept;
   Token EndOfLine(Token first, uint32_t end) const noexcept;
   Token Fail(std::string_view reason) noexcept;
   Token FailTwice(std::string_view name);
+  bool MayComeTwice(int node, const Name& name);
 
   char CharAt(Token token) const noexcept { return text_[*token]; }
   std::string_view TextOf(Token token) const noexcept;
@@ -99,7 +122,8 @@ class Scanner {
   void AddNamesBefore(NameTree::Id last);
   void ReserveNames(size_t more);
   bool AddName(const Name& name, OpenObject& object);
-  bool NoNameTwice(size_t first_name);
+  bool CheckManyNames(const OpenObject& object);
+  bool ScanNotNumber(std::string_view text);
 
   const PathTree& paths_;
   NameTree known_;
@@ -107,8 +131,8 @@ class Scanner {
   std::vector<Value> values_;
 
   const char* text_ = nullptr;
-  Token last_ = nullptr;      // behind the line's last token
-  bool backslashes_ = false;  // somewhere in the line
+  Token last_ = nullptr;  // behind the line's last token
+  LineNotes line_;
 
   // Of the text given to Index().
   Token next_ = nullptr;                  // the first token of the lines still to come
@@ -122,6 +146,7 @@ class Scanner {
   std::vector<Name> names_;
   std::vector<uint32_t> fingerprints_;  // of names_, side by side for fast comparison
   size_t names_used_ = 0;
+  std::vector<Name> twice_;      // names that came twice where no path leads
   std::vector<char> unescaped_;  // names that had escapes
   size_t unescaped_used_ = 0;
 

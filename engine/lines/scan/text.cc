@@ -1,5 +1,6 @@
 #include "engine/lines/scan/text.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -153,6 +154,10 @@ const char* SkipContainer(const char* p) noexcept {
   }
 }
 
+// Of capital letters, only those of NaN and Infinity stand outside strings, and the E of an exponent.
+bool BeginsNoNumber(char c) noexcept { return c >= 'I' && c <= 'N'; }
+bool IsLetter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
 std::string_view Between(const char* begin, const char* end) noexcept {
   return {begin, static_cast<size_t>(end - begin)};
 }
@@ -200,6 +205,7 @@ char* WriteUnescaped(std::string_view inside, char* to) noexcept {
 }
 
 char* WriteCanonical(std::string_view text, char* to) noexcept {
+  const char* const begin = to;
   const char* p = text.data();
   const char* const end = p + text.size();
   while (p != end) {
@@ -213,6 +219,10 @@ char* WriteCanonical(std::string_view text, char* to) noexcept {
       p = close + 1;
     } else if (IsJsonSpace(*p)) {
       ++p;
+    } else if (BeginsNoNumber(*p)) {
+      p = std::find_if_not(p, end, IsLetter);
+      if (to != begin && to[-1] == '-') --to;
+      to = std::copy_n("null", 4, to);
     } else {
       *to++ = *p++;
     }

@@ -3,7 +3,8 @@
 // The canonical form of a value has no white space outside strings, numbers as they were written,
 // and strings with as few escapes as possible: `"`, `\` and control characters only. We print this
 // form, and it is the identity of keys and set elements: two scalars are the same if and only if
-// their canonical texts are. It is never longer than the original text.
+// their canonical texts are, but for the spelling of numbers (normal.h). NaN and the infinities, which
+// the scanner lets pass as nulls, are null in it.
 //
 // Except CheckEscapes() and HasOneByteEscapes(), all of this takes text that the scanner has accepted.
 #pragma once
@@ -30,7 +31,10 @@ bool HasOneByteEscapes(std::string_view inside) noexcept;
 // Writes the bytes that `inside` stands for; returns their end. At most inside.size() bytes.
 char* WriteUnescaped(std::string_view inside, char* to) noexcept;
 
-// Writes the canonical form of the value `text`; returns its end. At most text.size() bytes.
+// How many bytes the canonical form of a text of `size` bytes has at most: null is longer than NaN.
+constexpr size_t CanonicalBytes(size_t size) noexcept { return size + size / 3; }
+
+// Writes the canonical form of the value `text`; returns its end.
 char* WriteCanonical(std::string_view text, char* to) noexcept;
 
 // The end of the scalar, array or object that starts at `value`.

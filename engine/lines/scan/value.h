@@ -15,7 +15,8 @@ struct alignas(64) Value {
 
   Kind kind = Kind::kAbsent;
 
-  // Whether `text` is canonical as it stands: a scalar without a backslash.
+  // Whether `text` is canonical as it stands, and tells the value from any other: a scalar without a
+  // backslash, and no number but a short integer (normal.h).
   bool plain = false;
 
   // Whether this is a number for which IsShortInteger() is true.

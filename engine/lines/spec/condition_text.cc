@@ -10,6 +10,7 @@
 #include "engine/lines/scan/option_json.h"
 #include "engine/lines/scan/reasons.h"
 #include "engine/lines/scan/text.h"
+#include "engine/lines/scan/written_path.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -70,6 +71,11 @@ size_t FindOperator(std::string_view text) {
   return at;
 }
 
+// Of the first operator behind a path: those in its quotes and its searches are none.
+size_t FindOperatorBehind(std::string_view path) {
+  return EndOfWritten(path, [](std::string_view rest) { return OperatorAt(rest) != nullptr; });
+}
+
 bool IsSame(std::string_view text, std::string_view lower_case) {
   return std::ranges::equal(text, lower_case, [](char a, char b) {
     return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b;
@@ -98,14 +104,16 @@ bool InSingleQuotes(std::string_view text) {
 // Why a path without quotes is likely a slip, or nothing.
 std::string WhyNoBarePath(std::string_view path) {
   const std::string shown = "path " + Quoted(path);
-  if (path.find('"') != path.npos || path.starts_with('{')) return shown + " has to be in quotes";
+  const bool quotes = path.find('"') != path.npos && !IsWrittenWithMarks(path);
+  if (quotes || path.starts_with('{')) return shown + " has to be in quotes";
   if (InSingleQuotes(path)) return shown + " is in single quotes; write it without them";
   const std::string_view word = path.substr(0, path.find_first_of(" \t("));
   if (path.starts_with('!') || (IsSame(word, "not") && word != path)) {
     return shown + R"( begins with a negation; write {"not":"a=1"})" + std::string(kIfMeant);
   }
-  const bool several = path.starts_with('(') || path.find(',') != path.npos ||
-                       JoinsConditions(std::string(path) + " =");
+  // In the quotes and brackets of a path with marks, words are letters.
+  const bool joins = !IsWrittenWithMarks(path) && JoinsConditions(std::string(path) + " =");
+  const bool several = path.starts_with('(') || EndOfWritten(path, ",") != path.size() || joins;
   if (several) return shown + " is not one path; " + std::string(kSeveral) + std::string(kIfMeant);
   return {};
 }
@@ -128,6 +136,10 @@ std::string WhyNoBareText(std::string_view value) {
       return shown + " is no JSON; write " + std::string(word) + std::string(kIfMeant);
     }
   }
+  if (value.find('|') != value.npos) {
+    return shown + R"( has a | in it; one of several is {"any":["a=1","a=2"]})" +
+           std::string(kIfMeant);
+  }
   if (value.find(',') != value.npos) {
     return shown + R"( has a comma in it; one of several is {"any":["a=1","a=2"]})" +
            std::string(kIfMeant);
@@ -138,20 +150,23 @@ std::string WhyNoBareText(std::string_view value) {
 // Takes the path off the front of a comparison.
 absl::StatusOr<std::string> TakePath(std::string_view& rest) {
   const std::string_view whole = rest;
-  if (!rest.starts_with('"')) {
-    const size_t end = FindOperator(rest);
-    if (end == rest.size()) return Wrong(Quoted(whole) + std::string(kConditionForm));
-    const std::string_view path = Trimmed(rest.substr(0, end));
-    if (path.empty()) return Wrong("a path is missing before " + Quoted(rest.substr(end)));
-    if (std::string wrong = WhyNoBarePath(path); !wrong.empty()) return Wrong(wrong);
-    rest.remove_prefix(end);
-    return std::string(path);
+  if (std::string_view behind = rest; rest.starts_with('"')) {
+    absl::StatusOr<std::string> path = TakeQuoted(behind);
+    if (!path.ok()) return path;
+    behind = Trimmed(behind);
+    if (OperatorAt(behind) != nullptr) {
+      rest = behind;
+      return UnquotedPath(*path);
+    }
   }
-  absl::StatusOr<std::string> path = TakeQuoted(rest);
-  if (!path.ok()) return path;
-  rest = Trimmed(rest);
-  if (OperatorAt(rest) == nullptr) return Wrong(Quoted(whole) + std::string(kConditionForm));
-  return path;
+  const size_t end = FindOperatorBehind(rest);
+  const std::string_view path = Trimmed(rest.substr(0, end));
+  const bool formed = end < rest.size() && (!path.starts_with('"') || IsWrittenWithMarks(path));
+  if (!formed) return Wrong(Quoted(whole) + std::string(kConditionForm));
+  if (path.empty()) return Wrong("a path is missing before " + Quoted(rest.substr(end)));
+  if (std::string wrong = WhyNoBarePath(path); !wrong.empty()) return Wrong(wrong);
+  rest.remove_prefix(end);
+  return std::string(path);
 }
 
 absl::StatusOr<std::string> ReadValue(std::string_view text) {
@@ -245,9 +260,14 @@ absl::Status Check(const Condition& condition, int levels, int& comparisons,
 }
 
 std::string BarePath(std::string_view path) {
-  const bool bare = !path.empty() && path == Trimmed(path) &&
-                    path.find_first_of("=!<>") == path.npos && WhyNoBarePath(path).empty();
-  return bare ? std::string(path) : JsonString(path);
+  // A text that is all in quotes stands so if it has to.
+  const bool quotes_fit =
+      !path.starts_with('"') || (IsWrittenWithMarks(path) && NormalPath(path) == path);
+  const bool bare = !path.empty() && path == Trimmed(path) && quotes_fit &&
+                    !path.ends_with('!') &&  // with a = behind it, an operator
+                    FindOperatorBehind(path) == path.size() && WhyNoBarePath(path).empty();
+  if (bare) return std::string(path);
+  return IsWrittenWithMarks(path) ? FormatWritten(*ParseWrittenPath(path)) : JsonString(path);
 }
 
 std::string FormatValue(std::string_view scalar) {
@@ -276,6 +296,13 @@ absl::StatusOr<Condition> ParseCondition(std::string_view text) {
   absl::Status status = CheckCondition(*condition, [](const auto&) { return absl::OkStatus(); });
   if (!status.ok()) return status;
   return condition;
+}
+
+std::string MergedName(std::string_view path) {
+  std::string_view rest = path;
+  if (!path.starts_with('"')) return std::string(path);
+  absl::StatusOr<std::string> name = TakeQuoted(rest);
+  return name.ok() && rest.empty() ? *std::move(name) : std::string(path);
 }
 
 std::string FormatCondition(const Condition& condition) {

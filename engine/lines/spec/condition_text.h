@@ -4,7 +4,7 @@
 //   part:        a JSON string with a comparison, or such an object
 //   comparison:  PATH OP VALUE, white space around each allowed
 //
-// PATH is a JSON string in quotes, or anything else up to the first operator. VALUE is a JSON
+// PATH is a path (engine/lines/scan/written_path.h) up to the first operator outside of its quotes. VALUE is a JSON
 // scalar, or else text. A likely slip (==, =>, &&, AND, not, True, a comma, single quotes) is an
 // error that says how to write it, or, if it is meant, to put it in quotes.
 #pragma once
@@ -31,5 +31,8 @@ inline bool TakesCondition(std::string_view option) noexcept {
 // Errors: kInvalidArgument; the message does not name the option.
 absl::Status CheckCondition(const Condition& condition,
                             absl::FunctionRef<absl::Status(const std::string& path)> check_path);
+
+// The name of a merge that stands in the place of a path: in quotes if it has marks in it.
+std::string MergedName(std::string_view path);
 
 }  // namespace pleat::inline v0_1

@@ -23,10 +23,11 @@ inline constexpr Option<Spec> kKeyOptions[] = {As<Spec, KeyText>("key", PLEAT_AT
 
 template <class Spec>
 inline constexpr Option<Spec> kTimeOptions[] = {
-    As<Spec, PathText>("time", PLEAT_AT_EVENT(.time)),
+    As<Spec, TimePathText>("time", PLEAT_AT_EVENT(.time)),
     As<Spec, ChoiceText<kTimeUnits>>("time-unit", PLEAT_AT_EVENT(.time_unit)),
     As<Spec, ZoneText>("time-zone", PLEAT_AT_EVENT(.time_zone)),
     As<Spec, TimeFormatText>("time-format", PLEAT_AT_EVENT(.time_format)),
+    As<Spec, YearText>("time-year", PLEAT_AT_EVENT(.time_year)),
     As<Spec, DurationText>("reorder", PLEAT_AT_EVENT(.reorder)),
 };
 

@@ -50,8 +50,15 @@ absl::Status CheckNames(const LiveSetSpec& spec) {
   return status;
 }
 
-absl::Status CheckMember(const MemberSpec& member) {
+absl::Status CheckMember(const MemberSpec& member, Refresh refresh) {
   absl::Status status = CheckPathsOf({{"ttl-path", member.ttl_path}, {"version", member.version}});
+  if (status.ok() && member.id.empty()) {
+    constexpr const char* kWhy = "needs --member: without it each event counts by itself";
+    if (!member.ttl_path.empty()) return OptionError("ttl-path", kWhy);
+    if (!member.version.empty()) return OptionError("version", kWhy);
+    if (member.remove_when.kind != Condition::Kind::kNone) return OptionError("remove-when", kWhy);
+    if (refresh != Refresh::kLatest) return OptionError("refresh", kWhy);
+  }
   for (const KeyField& field : member.id) status.Update(CheckPathOf({"member", field.path}));
   if (!status.ok() || member.remove_when.kind == Condition::Kind::kNone) return status;
   status = CheckEventCondition(member.remove_when);
@@ -71,12 +78,11 @@ std::vector<std::pair<std::string, std::string>> OptionsOf(const LiveSetSpec& sp
 absl::Status Validate(const LiveSetSpec& spec) {
   if (spec.event.key.empty())
     return OptionError("key", "required: the path of the series; '' makes all one");
-  if (spec.member.id.empty()) return OptionError("member", "required: the path of the member's id");
   if (spec.live_set.ttl == Duration(0)) return OptionError("ttl", "required, and above zero");
   absl::Status status = CheckAboveZero({{"ttl", spec.live_set.ttl}});
   status.Update(CheckNames(spec));
   status.Update(Validate(spec.event));
-  status.Update(CheckMember(spec.member));
+  status.Update(CheckMember(spec.member, spec.live_set.refresh));
   status.Update(CheckPathsOf({{"payload", spec.payload}}));
   const LiveSetLimits& limits = spec.live_set.limits;
   status.Update(CheckNotZero({{"max-series", limits.max_series},

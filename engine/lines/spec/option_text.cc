@@ -11,6 +11,8 @@
 
 #include "engine/lines/scan/option_json.h"
 #include "engine/lines/scan/path.h"
+#include "engine/lines/scan/time_paths.h"
+#include "engine/lines/scan/written_path.h"
 #include "engine/lines/spec/condition_text.h"
 #include "engine/lines/spec/path_hint.h"
 #include "engine/lines/time/time_rules.h"
@@ -55,12 +57,23 @@ absl::StatusOr<uint64_t> ParseNumber(std::string_view text, uint64_t max,
 }  // namespace
 
 absl::Status CheckPath(std::string_view path) {
-  const absl::StatusOr<Path> steps = ParsePath(path);
+  const absl::StatusOr<WrittenPath> steps = ParseWrittenPath(path);
   if (steps.ok()) return absl::OkStatus();
   std::string message = "path " + Quoted(path) + " " + std::string(steps.status().message());
   const Path meant = StepsMeant(path);
   if (!meant.empty()) message += "; did you mean " + Quoted(FormatPath(meant)) + "?";
   return Wrong(message);
+}
+
+absl::Status CheckTimePaths(std::string_view paths) {
+  const std::vector<std::string> split = SplitTimePaths(paths);
+  for (const std::string& path : split) {
+    if (absl::Status status = CheckPath(path); !status.ok()) return status;
+    if (ParseWrittenPath(path)->optional) {
+      return Wrong(Quoted(path) + ": an event has a time, and takes no ?");
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckEventCondition(const Condition& condition) {
@@ -114,7 +127,7 @@ absl::Status ClosingText::Set(ClosingOptions& to, std::string_view text) {
   } else if (phase.find(':') != std::string_view::npos ||
              !DurationText::Set(to.phase, phase).ok()) {
     return Wrong(Quoted(phase) + " behind @ is neither a time of day, such as 09:00, nor a " +
-                 "duration, such as 4d9h");
+                 "duration, such as 1d9h");
   }
   if (to.phase < to.every) return absl::OkStatus();
   return Wrong(Quoted(phase) + " does not come within " + FormatDuration(to.every) +
@@ -178,6 +191,22 @@ absl::StatusOr<uint64_t> ParseBytes(std::string_view text, uint64_t max) {
 
 absl::Status PathText::Set(std::string& to, std::string_view text) {
   absl::Status status = CheckPath(text);
+  if (!status.ok()) return status;
+  if (!text.starts_with('/') && EndOfWritten(text, ",") != text.size()) {
+    return Wrong(
+        "path " + Quoted(text) +
+        " has a comma in it: this option takes one path; a name with a comma goes in quotes");
+  }
+  return to = NormalPath(text), absl::OkStatus();
+}
+
+std::string PathText::Get(const std::string& value) {
+  const bool bare = value.starts_with('/') || EndOfWritten(value, ",") == value.size();
+  return bare ? value : JsonString(value);
+}
+
+absl::Status TimePathText::Set(std::string& to, std::string_view text) {
+  absl::Status status = CheckTimePaths(text);
   if (status.ok()) to = text;
   return status;
 }
@@ -192,6 +221,14 @@ absl::Status TimeFormatText::Set(std::string& to, std::string_view text) {
   absl::Status status = CheckTimeFormat(text);
   if (status.ok()) to = text;
   return status;
+}
+
+absl::Status YearText::Set(int& to, std::string_view text) {
+  constexpr uint64_t kLastYear = 9999;
+  const absl::StatusOr<uint64_t> year = ParseCount(text, kLastYear);
+  if (!year.ok()) return Wrong(Quoted(text) + " is not a year from 1 to 9999, such as 2024");
+  to = static_cast<int>(*year);
+  return absl::OkStatus();
 }
 
 absl::Status EventConditionText::Set(Condition& to, std::string_view text) {

@@ -24,6 +24,9 @@ namespace pleat::inline v0_1 {
 // Whether `path` is well formed.
 absl::Status CheckPath(std::string_view path);
 
+// The same of all paths of a time.
+absl::Status CheckTimePaths(std::string_view paths);
+
 // Whether `condition` is well formed, and its paths are members of events.
 absl::Status CheckEventCondition(const Condition& condition);
 
@@ -61,7 +64,14 @@ struct NumberText {
 using CountText = NumberText<ParseCount>;
 using BytesText = NumberText<ParseBytes>;
 
+// One path; see engine/lines/scan/written_path.h.
 struct PathText {
+  static absl::Status Set(std::string& to, std::string_view text);
+  static std::string Get(const std::string& value);
+};
+
+// One path, or several whose members are joined.
+struct TimePathText {
   static absl::Status Set(std::string& to, std::string_view text);
   static std::string Get(const std::string& value) { return value; }
 };
@@ -73,6 +83,12 @@ struct ZoneText {
 struct TimeFormatText {
   static absl::Status Set(std::string& to, std::string_view text);
   static std::string Get(const std::string& value) { return value; }
+};
+
+// 0 is no year: it has no text.
+struct YearText {
+  static absl::Status Set(int& to, std::string_view text);
+  static std::string Get(int value) { return value == 0 ? std::string() : std::to_string(value); }
 };
 
 // true or false, which means the opposite unless `kOn`.

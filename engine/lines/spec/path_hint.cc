@@ -15,9 +15,11 @@
 
 #include <pleat/json_lines.h>
 
+#include "engine/lines/scan/number.h"
 #include "engine/lines/scan/option_json.h"
 #include "engine/lines/scan/reasons.h"
 #include "engine/lines/scan/text.h"
+#include "engine/lines/scan/written_path.h"
 
 namespace pleat::inline v0_1 {
 namespace {
@@ -234,8 +236,6 @@ std::optional<Path> PathMeant(std::string_view line, const Path& asked, const Pa
   return found;
 }
 
-// --- The members of the line
-
 // How far `path` leads, and the value there.
 std::pair<Path, std::string_view> Reached(std::string_view line, const Path& path) {
   Path reached;
@@ -249,6 +249,65 @@ std::pair<Path, std::string_view> Reached(std::string_view line, const Path& pat
   }
   return {reached, value};
 }
+
+// --- Elements that are told apart by a member, as in [{"key":"page","value":1}]
+
+// The path into the list at `list` by a search, which goes on with `rest`.
+std::string SearchText(const Path& list, std::string_view name, const std::string& value,
+                       const Path& rest) {
+  const auto is_bare = [](std::string_view text) {
+    return !text.empty() && text == Trimmed(text) && text.find_first_of("=<>!,|?\"[]") == text.npos;
+  };
+  const auto shown = [&](std::string_view text) {
+    return is_bare(text) ? std::string(text) : JsonString(text);
+  };
+  const auto part = [](const Path& steps) {
+    const std::string text = FormatPath(steps);
+    return text.starts_with('/') ? JsonString(text) : text;
+  };
+  const bool typed = IsJsonScalar(value);  // [a=1] finds the text "1" and the number
+  const std::string in_brackets = typed ? value : shown(value);
+  const std::string search = part(list) + "[" + shown(name) + "=" + in_brackets + "]";
+  return rest.empty() ? search : search + "." + part(rest);
+}
+
+// The way on to a scalar in an element that was found by `name`, if there is one way only.
+Path OnlyWay(std::string_view element, std::string_view name) {
+  Path way;
+  for (std::string_view value = element; IsObject(value);) {
+    const Child* only = nullptr;
+    const std::vector<Child> children = ChildrenOf(value);
+    for (const Child& child : children) {
+      if (child.value == "null" || (way.empty() && child.step == name)) continue;
+      if (only != nullptr) return {};
+      only = &child;
+    }
+    if (only == nullptr) return {};
+    way.push_back(only->step);
+    value = only->value;
+  }
+  return way;
+}
+
+// Of a path that goes on from a list by a text in its elements, as `params.page.value`.
+std::string SearchMeant(std::string_view line, const Path& asked) {
+  const auto [list, value] = Reached(line, asked);
+  if (!IsArray(value) || list.empty() || list.size() >= asked.size()) return {};
+  const std::string& text = asked[list.size()];
+  Path rest(asked.begin() + static_cast<ptrdiff_t>(list.size()) + 1, asked.end());
+  for (const Child& element : ChildrenOf(value)) {
+    if (!IsObject(element.value)) continue;
+    for (const Child& child : ChildrenOf(element.value)) {
+      if (!child.value.starts_with('"') || Unescaped(child.value) != text) continue;
+      if (rest.empty()) rest = OnlyWay(element.value, child.step);
+      if (Reached(element.value, rest).first != rest || rest.empty()) return {};
+      return SearchText(list, child.step, text, rest);
+    }
+  }
+  return {};
+}
+
+// --- The members of the line
 
 std::string WhatIs(std::string_view value) {
   if (IsArray(value)) {
@@ -290,12 +349,16 @@ void AddOtherTypes(std::string_view line, const Condition& condition, std::strin
       condition.kind == Condition::Kind::kEqual ||
       (condition.kind >= Condition::Kind::kLess && condition.kind <= Condition::Kind::kAtLeast);
   if (!compares) return;
-  const Path asked = *ParsePath(condition.path);
+  const WrittenPath written = *ParseWrittenPath(condition.path);
+  if (!written.plain()) return;
+  const Path& asked = written.ways[0].steps;
   const auto [reached, value] = Reached(line, asked);
   if (reached != asked) return;
   const std::string_view type = TypeOf(value);
   const std::string_view wanted = TypeOf(condition.value);
   if (type.empty() || wanted.empty() || type == wanted) return;
+  const bool number = type == TypeOf("\"\"") && IsNumber(Unescaped(value));
+  if (number && wanted == TypeOf("0")) return;  // a text that counts as the number
   if (!found.empty()) found += "; ";
   found += Quoted(condition.path) + " is " + std::string(type) + ", " +
            invalid_line::Shown(condition.value) + " is " + std::string(wanted);
@@ -335,7 +398,7 @@ std::string FilterOf(std::string_view line, const Path& path) {
 // The innermost list of objects that `path` enters by an index which the user did not write. Empty
 // if there is no such list.
 Path ListOnTheWay(std::string_view line, const Path& path, std::string_view asked) {
-  const Path written = *ParsePath(asked);
+  const Path written = FirstSteps(asked);
   Path list;
   std::string_view value = line;
   for (size_t i = 0; i < path.size(); ++i) {
@@ -349,6 +412,37 @@ Path ListOnTheWay(std::string_view line, const Path& path, std::string_view aske
     value = child->value;
   }
   return list;
+}
+
+// No element of the list is what is searched for.
+PathHint HintForSearch(std::string_view value, const Path& list, const PathSearch& search) {
+  PathHint hint;
+  hint.place = Quoted(FormatPath(list));
+  std::vector<std::string> texts;
+  for (const Child& element : ChildrenOf(value)) {
+    const std::vector<Child> children = ChildrenOf(element.value);
+    const auto child = std::ranges::find(children, search.name, &Child::step);
+    if (!IsObject(element.value) || child == children.end()) continue;
+    const bool text = child->value.starts_with('"');
+    texts.push_back(text ? Unescaped(child->value) : std::string(child->value));
+  }
+  if (texts.empty()) {
+    hint.has = "is a list in which no element has " + Quoted(search.name);
+    return hint;
+  }
+  hint.has = "has elements with " + Quoted(search.name) + " ";
+  for (size_t i = 0; i < std::min(texts.size(), kMembersShown); ++i) {
+    hint.has += (i == 0 ? "" : ", ") + Quoted(texts[i]);
+  }
+  if (texts.size() > kMembersShown) {
+    hint.has += " and " + std::to_string(texts.size() - kMembersShown) + " more";
+  }
+  for (const std::string& text : texts) {
+    if (text == search.value) return {};  // it is there, and leads no further
+    if (!hint.meant.empty() || !Unlikeness(text, search.value, Likeness::kNear)) continue;
+    hint.meant = SearchText(list, search.name, text, search.steps);
+  }
+  return hint;
 }
 
 // The path would tell of the first element alone, and the others would be lost without a word.
@@ -392,7 +486,7 @@ Path StepsMeant(std::string_view text) {
 
 std::string FormatPath(const Path& path) {
   const auto needs_pointer = [](const std::string& step) {
-    return step.empty() || step.find('.') != std::string::npos;
+    return step.empty() || step.find_first_of(".,|?[\"") != std::string::npos;
   };
   const bool pointer = path.front().starts_with('/') || std::ranges::any_of(path, needs_pointer);
   std::string text;
@@ -404,26 +498,22 @@ std::string FormatPath(const Path& path) {
     text += '/';
     for (const char c : step) text += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
   }
-  return text;
-}
-
-std::string NumberFilterFor(std::string_view path) {
-  const Path steps = *ParsePath(path);
-  std::string filter;
-  for (const std::string& step : steps) {
-    if (!IsNameInJq(step)) return {};
-    filter += "." + step;
-  }
-  return "(" + filter + " | strings) |= tonumber";  // null and absent ones would be errors
+  return text.ends_with('?') || text.find(',') != text.npos ? JsonString(text) : text;
 }
 
 PathHint HintFor(std::string_view line, std::string_view path) {
   line = Trimmed(line);
   if (!WhyNoObject(line).empty()) return {};
-  const Path asked = *ParsePath(path);
+  const PathWay way = ParseWrittenPath(path)->ways.front();
+  const Path& asked = way.steps;
   const auto [reached, value] = Reached(line, asked);
   PathHint hint;
-  if (reached == asked) {
+  if (reached == asked && !way.searches.empty() && IsArray(value)) {
+    return HintForSearch(value, asked, way.searches.front());
+  }
+  if (std::string search = SearchMeant(line, asked); !search.empty()) {
+    hint.meant = std::move(search);
+  } else if (reached == asked) {
     if (!IsObject(value) && !IsArray(value)) return {};
     const std::vector<Child> children = ChildrenOf(value);
     const bool first_is_scalar =

@@ -17,8 +17,4 @@ Path StepsMeant(std::string_view text);
 // The text that ParsePath() reads as `path`: with dots, or if they would not do, as a JSON Pointer.
 std::string FormatPath(const Path& path);
 
-// The filter of jq that makes a number of the text at `path`, such as `(.a.b | strings) |= tonumber`.
-// Empty if jq would have a name in quotes, or take a step for an index.
-std::string NumberFilterFor(std::string_view path);
-
 }  // namespace pleat::inline v0_1

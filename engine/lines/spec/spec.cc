@@ -38,6 +38,7 @@ constexpr Option<FoldSpec> kGroupOptions[] = {
     As<FoldSpec, EventConditionText>("cancel-when", PLEAT_AT(marks.cancel_when)),
     As<FoldSpec, PathText>("quiet-path", PLEAT_AT(marks.quiet_path)),
     As<FoldSpec, ChoiceText<kEdges>>("edge", PLEAT_AT(folder.edge)),
+    As<FoldSpec, CountText>("leading", PLEAT_AT(folder.leading_events)),
     As<FoldSpec, DurationText>("partial-every", PLEAT_AT(folder.partial_every)),
 };
 
@@ -48,6 +49,7 @@ constexpr Option<FoldSpec> kLateOptions[] = {
 
 constexpr Option<FoldSpec> kOutputOptions[] = {
     As<FoldSpec, PathText>("id", PLEAT_AT(marks.id)),
+    As<FoldSpec, DurationText>("deduplication-window", PLEAT_AT(folder.late.deduplication_window)),
     As<FoldSpec, MergeText>("merge", PLEAT_AT(merges)),
     As<FoldSpec, ChoiceText<kRests>>("rest", PLEAT_AT(rest)),
     As<FoldSpec, CountText>("raw", PLEAT_AT(raw)),

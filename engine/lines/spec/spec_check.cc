@@ -14,9 +14,12 @@
 #include "engine/base/utf8.h"
 #include "engine/lines/plan/event_plan.h"
 #include "engine/lines/scan/reasons.h"
+#include "engine/lines/scan/time_paths.h"
+#include "engine/lines/scan/written_path.h"
 #include "engine/lines/spec/condition_text.h"
 #include "engine/lines/spec/option_text.h"
 #include "engine/lines/spec/spec_text.h"
+#include "engine/lines/time/closing_phase.h"
 #include "engine/lines/time/time_rules.h"
 
 namespace pleat::inline v0_1 {
@@ -33,6 +36,15 @@ absl::Status CheckAboveZero(std::initializer_list<NamedDuration> durations) {
     if (value <= Duration(0)) return OptionError(option, "must be above zero");
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckDeduplicationWindow(Duration window, Duration allowed_lateness, bool has_id) {
+  constexpr const char* kOption = "deduplication-window";
+  if (!has_id) return OptionError(kOption, "needs --id, which it says how long to remember");
+  if (window == kForever) return OptionError(kOption, "must not be inf: ids would fill the memory");
+  if (window >= allowed_lateness) return absl::OkStatus();
+  return OptionError(kOption, "must be --allowed-lateness, " + FormatDuration(allowed_lateness) +
+                                  ", or more: an event that is not late could count twice");
 }
 
 absl::Status CheckNotZero(std::initializer_list<NamedCount> counts) {
@@ -170,7 +182,8 @@ bool GivesScalar(Reducer reducer) {
          reducer != Reducer::kTop;
 }
 
-absl::Status CheckMergedValue(const FoldSpec& spec, const std::string& name) {
+absl::Status CheckMergedValue(const FoldSpec& spec, const std::string& path) {
+  const std::string name = MergedName(path);
   for (const Merge& merge : spec.merges) {
     if (merge.name != name) continue;
     if (merge.path == kWholeEvent) {
@@ -187,7 +200,7 @@ absl::Status CheckMergedValue(const FoldSpec& spec, const std::string& name) {
 absl::Status CheckCloseWhen(const FoldSpec& spec) {
   if (spec.close_when.kind == Condition::Kind::kNone) return absl::OkStatus();
   absl::Status status = CheckCondition(
-      spec.close_when, [&](const std::string& name) { return CheckMergedValue(spec, name); });
+      spec.close_when, [&](const std::string& path) { return CheckMergedValue(spec, path); });
   return status.ok() ? status : OptionError("close-when", status);
 }
 
@@ -224,6 +237,14 @@ absl::Status CheckTogether(const FoldSpec& spec) {
   if (!spec.marks.id.empty() && accepts_all) {
     return OptionError("id", "needs --allowed-lateness, which says how long ids are remembered");
   }
+  if (const Duration window = folder.late.deduplication_window; window != Duration(0)) {
+    absl::Status status =
+        CheckDeduplicationWindow(window, folder.late.allowed_lateness, !spec.marks.id.empty());
+    if (!status.ok()) return status;
+  }
+  if (folder.leading_events > 1 && folder.edge == Edge::kTrailing) {
+    return OptionError("leading", "needs --edge leading or both, which hand events out at once");
+  }
   if (folder.late.on_late != OnLate::kReject) {
     const std::string way = ChoiceText<kOnLate>::Get(folder.late.on_late);
     if (accepts_all) return OptionError("on-late", way + " needs --allowed-lateness");
@@ -252,9 +273,16 @@ absl::Status CheckTimeText(const EventSpec& spec) {
     const absl::Status zone = ParseTimeZone(spec.time_zone).status();
     if (!zone.ok()) return OptionError("time-zone", zone);
   }
+  if (spec.time_year < 0 || spec.time_year > 9999)
+    return OptionError("time-year", "must be 1 to 9999");
+  const bool lacks_year = LacksYear(spec.time_format);
+  if (spec.time_year != 0 && !lacks_year)
+    return OptionError("time-year", "needs a --time-format that says no year");
   if (spec.time_format.empty()) return absl::OkStatus();
   const absl::Status format = CheckTimeFormat(spec.time_format);
-  return format.ok() ? format : OptionError("time-format", format);
+  if (!format.ok()) return OptionError("time-format", format);
+  if (!lacks_year || !spec.time.empty() || spec.time_year != 0) return absl::OkStatus();
+  return OptionError("time-format", "says no year: state it with --time-year");
 }
 
 absl::Status CheckSelection(const EventSpec& spec) {
@@ -277,7 +305,14 @@ absl::Status CheckEvent(const EventSpec& spec) {
     return OptionError("reorder", "needs --time");
   }
   for (const KeyField& field : KeyMembers(spec)) status.Update(CheckPathOf({"key", field.path}));
-  status.Update(CheckPathsOf({{"time", spec.time}}));
+  if (!spec.time.empty()) {
+    const absl::Status paths = CheckTimePaths(spec.time);
+    if (!paths.ok()) status.Update(OptionError("time", paths));
+  }
+  if (status.ok() && spec.time_unit != TimeUnit::kNotStated && !spec.time.empty() &&
+      SplitTimePaths(spec.time).size() > 1) {
+    status = OptionError("time-unit", "not with a --time of several members, which are text");
+  }
   status.Update(CheckTimeText(spec));
   status.Update(CheckSelection(spec));
   return status;
@@ -306,6 +341,7 @@ absl::Status Validate(const FoldSpec& spec) {
   status.Update(CheckEvent(spec.event));
   status.Update(CheckNotZero({{"max-events", folder.max_events},
                               {"max-bytes", folder.max_group_bytes},
+                              {"leading", folder.leading_events},
                               {"max-groups", folder.limits.max_groups},
                               {"max-memory", folder.limits.max_bytes}}));
   status.Update(CheckPathsOf({{"id", marks.id},
@@ -326,7 +362,11 @@ FolderOptions FolderOptionsOf(const FoldSpec& spec) {
   if (options.quiet_period == Duration(0) && options.closing.every != kForever) {
     options.quiet_period = kForever;
   }
-  if (!spec.event.time_zone.empty()) options.closing = {.settable = options.closing.settable};
+  if (!spec.event.time_zone.empty()) {
+    options.closing = {.settable = options.closing.settable};
+  } else {
+    options.closing.phase = PhaseSince1970(options.closing);
+  }
   return options;
 }
 

@@ -11,6 +11,7 @@
 #include <absl/status/status.h>
 #include <pleat/json.h>
 #include <pleat/json_lines.h>
+#include <pleat/json_rollup.h>
 #include <pleat/time.h>
 
 namespace pleat::inline v0_1 {
@@ -21,6 +22,9 @@ struct NamedDuration {
 };
 absl::Status CheckNotNegative(std::initializer_list<NamedDuration> durations);
 absl::Status CheckAboveZero(std::initializer_list<NamedDuration> durations);
+
+// Of one that is given.
+absl::Status CheckDeduplicationWindow(Duration window, Duration allowed_lateness, bool has_id);
 
 struct NamedCount {
   std::string_view option;
@@ -44,5 +48,8 @@ absl::Status CheckNames(std::string_view option, std::span<const KeyField> field
 
 // The options of the folder that a spec asks for.
 FolderOptions FolderOptionsOf(const FoldSpec& spec);
+
+// The options of the counter that a spec asks for, with its calendar.
+RollupOptions RollupOptionsOf(const RollupSpec& spec);
 
 }  // namespace pleat::inline v0_1

@@ -10,6 +10,7 @@
 #include "engine/lines/scan/path.h"
 #include "engine/lines/scan/reasons.h"
 #include "engine/lines/scan/text.h"
+#include "engine/lines/scan/written_path.h"
 #include "engine/lines/spec/option_text.h"
 
 namespace pleat::inline v0_1 {
@@ -46,9 +47,19 @@ absl::StatusOr<Field> TakeField(std::string_view& rest, std::string_view stops) 
   return field;
 }
 
+// Takes a path and the white space around it off the front of `rest`, up to one of the `stops` or to the
+// end.
+std::string TakePathField(std::string_view& rest, std::string_view stops) {
+  SkipSpace(rest);
+  const size_t end = EndOfWritten(rest, stops);
+  std::string path(Trimmed(rest.substr(0, end)));
+  rest.remove_prefix(end);
+  return path;
+}
+
 // Of a NAME or a PATH of a merge. A mark in it is more likely a slip than meant; `slip` says which.
 absl::Status CheckMarks(const Field& field, std::string_view slip) {
-  if (field.quoted || field.text.find_first_of(kMarks) == std::string::npos)
+  if (field.quoted || EndOfWritten(field.text, kMarks) == field.text.size())
     return absl::OkStatus();
   return Wrong(Quoted(field.text) + " has one of , = ( ) in it: " + std::string(slip) +
                "; if the mark is meant, put the name or the path in quotes");
@@ -58,23 +69,41 @@ constexpr std::string_view kOneValueEach = "each --merge gives one value";
 
 absl::StatusOr<KeyField> TakeKeyField(std::string_view& rest) {
   SkipSpace(rest);
-  absl::StatusOr<Field> field = TakeField(rest, rest.starts_with('/') ? "," : ",=");
-  if (!field.ok()) return field.status();
+  const std::string_view item = rest;
+  std::string path = TakePathField(rest, rest.starts_with('/') ? "," : ",=");
   std::optional<std::string> name;
   if (rest.starts_with('=')) {
+    std::string_view before = item.substr(0, item.size() - rest.size());
+    absl::StatusOr<Field> field = TakeField(before, "=");
+    if (!field.ok()) return field.status();
+    if (!before.empty()) return Wrong("expected = before " + Quoted(before));
     if (field->text.empty() && !field->quoted) return Wrong("a name is missing before =");
     name = std::move(field->text);
     rest.remove_prefix(1);
-    field = TakeField(rest, ",");
-    if (!field.ok()) return field.status();
+    path = TakePathField(rest, ",");
   }
-  if (!rest.empty() && rest[0] != ',') return Wrong("expected a comma before " + Quoted(rest));
-  if (absl::Status status = CheckPath(field->text); !status.ok()) return status;
-  if (!name) name = DefaultName(field->text);
-  return KeyField{*std::move(name), std::move(field->text)};
+  if (std::string_view quoted = path; quoted.starts_with('"')) {
+    if (absl::StatusOr<std::string> text = TakeQuoted(quoted); !text.ok()) return text.status();
+    quoted = Trimmed(quoted);
+    if (!quoted.empty() && std::string_view("|?.[").find(quoted[0]) == quoted.npos) {
+      return Wrong("expected a comma before " + Quoted(quoted));
+    }
+  }
+  path = NormalPath(path);
+  if (absl::Status status = CheckPath(path); !status.ok()) return status;
+  if (!name) name = DefaultName(path);
+  return KeyField{*std::move(name), std::move(path)};
 }
 
 absl::Status UnknownReducer(std::string_view name) {
+  // As other languages call them.
+  constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
+      {"avg", "mean"},         {"average", "mean"},  {"list", "array"}, {"unique", "distinct"},
+      {"nunique", "distinct"}, {"uniq", "distinct"}, {"median", "p50"}, {"total", "sum"},
+  };
+  for (const auto& [other, ours] : kElsewhere) {
+    if (other == name) return Wrong(Quoted(name) + " is called " + std::string(ours));
+  }
   std::string message = Quoted(name) + " is not a reducer (one of";
   for (const ReducerName& known : kReducerNames) {
     message += &known == kReducerNames ? " " : ", ";
@@ -133,21 +162,31 @@ absl::Status TakeSeparator(std::string_view& rest, Merge& merge) {
   return absl::OkStatus();
 }
 
+// What is likely meant by a mark in the path of a merge.
+std::string SlipIn(const std::string& path, const std::string& reducer) {
+  const size_t bracket = EndOfWritten(path, "()");
+  if (path.substr(bracket).starts_with('(')) return reducer + " takes one path, and no call";
+  const size_t compares = EndOfWritten(path, "=<>!");
+  if (bracket < path.size() || compares == path.size()) return std::string(kOneValueEach);
+  return reducer + " takes no condition: --where keeps the events for which one holds, and top(" +
+         std::string(Trimmed(path.substr(0, compares))) + ") counts each value";
+}
+
 // Parses the text between the parentheses.
 absl::Status ParseArguments(std::string_view text, Merge& merge) {
   std::string_view rest = text;
-  absl::StatusOr<Field> path = TakeField(rest, ",");
-  if (!path.ok()) return path.status();
+  Field path{TakePathField(rest, ",")};
+  if (std::string_view quoted = path.text; quoted.starts_with('"')) {
+    if (absl::StatusOr<std::string> read = TakeQuoted(quoted); !read.ok()) return read.status();
+    path = {NormalPath(path.text), /*quoted=*/Trimmed(quoted).empty()};
+  }
   const std::string name(NameOf(merge.reducer));
-  if (path->text == "*" && !path->quoted) {
+  if (path.text == "*" && !path.quoted) {
     return Wrong(name + "(*): a path is the name of a member; count() counts events");
   }
-  const size_t bracket = path->text.find_first_of("()");
-  const bool is_call = bracket != std::string::npos && path->text[bracket] == '(';
-  const std::string slip =
-      is_call ? name + " takes one path, and no call" : std::string(kOneValueEach);
-  if (absl::Status status = CheckMarks(*path, slip); !status.ok()) return status;
-  merge.path = std::move(path->text);
+  const std::string slip = SlipIn(path.text, name);
+  if (absl::Status status = CheckMarks(path, slip); !status.ok()) return status;
+  merge.path = std::move(path.text);
   const bool more = rest.starts_with(',') && TakesBound(merge.reducer);
   if (!rest.empty() && !more) {
     return Wrong(name + " takes no argument after its path (a path with a comma goes in quotes)");
@@ -181,11 +220,20 @@ std::string CallMeant(std::string_view rest) {
 }
 
 std::string FormatField(std::string_view text, std::string_view marks) {
-  const bool bare = !text.empty() && text[0] != '"' && text != "*" && text == Trimmed(text) &&
+  // A quote or a bracket may begin something that has no end here.
+  const bool bare = !text.empty() && text != "*" && text == Trimmed(text) &&
+                    text.find_first_of("\"[") == std::string_view::npos &&
                     text.find_first_of(marks) == std::string_view::npos;
   std::string out;
   bare ? void(out += text) : AppendJsonString(text, out);
   return out;
+}
+
+// Of a path, which may be any text that was read as one, or comes from a program.
+std::string FormatPathField(std::string_view path) {
+  if (!IsWrittenWithMarks(path)) return FormatField(path, kMarks);
+  if (EndOfWritten(path, kMarks) == path.size()) return std::string(path);
+  return FormatWritten(*ParseWrittenPath(path));
 }
 
 }  // namespace
@@ -198,8 +246,7 @@ std::string_view NameOf(Reducer reducer) {
 }
 
 std::string DefaultName(std::string_view path) {
-  absl::StatusOr<Path> steps = ParsePath(path);
-  return steps.ok() ? steps->back() : std::string();
+  return ParseWrittenPath(path).ok() ? LastStep(path) : std::string();
 }
 
 bool TakesNoPath(Reducer reducer) {
@@ -230,7 +277,12 @@ absl::StatusOr<Merge> ParseMerge(std::string_view text) {
   const size_t open = rest.find('(');
   const bool formed = rest.starts_with('=') && rest.ends_with(')') &&
                       open != std::string_view::npos && (name->quoted || !name->text.empty());
-  if (!formed) return Wrong(Quoted(text) + std::string(kForm) + CallMeant(rest));
+  if (!formed) {
+    const bool nameless = rest.empty() && name->text.ends_with(')') &&
+                          ParseReducer(name->text.substr(0, name->text.find('('))).ok();
+    return Wrong(Quoted(text) + std::string(kForm) +
+                 (nameless ? "; write n=" + name->text : CallMeant(rest)));
+  }
   if (absl::Status status = CheckMarks(*name, kOneValueEach); !status.ok()) return status;
   absl::StatusOr<Reducer> reducer = ParseReducer(Trimmed(rest.substr(1, open - 1)));
   if (!reducer.ok()) return reducer.status();
@@ -243,7 +295,7 @@ absl::StatusOr<Merge> ParseMerge(std::string_view text) {
 
 std::string FormatKeyField(const KeyField& field) {
   if (field.name.empty() && field.path.empty()) return {};
-  std::string path = FormatField(field.path, kMarks);
+  std::string path = FormatPathField(field.path);
   if (field.name == DefaultName(field.path)) return path;
   const bool like_path = field.name.starts_with('/');
   return FormatField(field.name, like_path ? "/" : kMarks) + "=" + path;
@@ -252,7 +304,7 @@ std::string FormatKeyField(const KeyField& field) {
 std::string FormatMerge(const Merge& merge) {
   std::string out =
       FormatField(merge.name, kMarks) + "=" + std::string(NameOf(merge.reducer)) + "(";
-  if (!merge.path.empty()) out += FormatField(merge.path, kMarks);
+  if (!merge.path.empty()) out += FormatPathField(merge.path);
   const bool bound = merge.bound != 0 && TakesBound(merge.reducer);
   if (merge.reducer == Reducer::kConcat && (bound || merge.separator != kSeparator)) {
     out += "," + FormatField(merge.separator, kMarks);

@@ -16,9 +16,6 @@ using invalid_line::Quoted;
 
 constexpr std::string_view kIsoMidnight = "T00:00:00";
 
-// What makes a date of each form of time_forms.h a time.
-constexpr std::string_view kMidnights[] = {kIsoMidnight, ":00:00:00", " 00:00"};
-
 // What people leave out: where it belongs, a text that may stand there, and its name.
 struct Part {
   size_t place;
@@ -40,19 +37,6 @@ std::string Together(std::string_view a, std::string_view b, std::string_view c 
   return text;
 }
 
-bool IsUnread(TimeRead read) noexcept {
-  return read == TimeRead::kUnknownForm || read == TimeRead::kNumber;
-}
-
-// A time of any form, or a date.
-TimeRead ReadForm(std::string_view text, TimeReader& forms, EngineTime& out) {
-  TimeRead read = forms.ReadOther(text, out);
-  for (const std::string_view midnight : kMidnights) {
-    if (IsUnread(read)) read = forms.ReadOther(Together(text, midnight), out);
-  }
-  return read;
-}
-
 // Why no form fits `text`.
 std::string WhyUnread(std::string_view text, TimeReader& forms, const EventSpec& spec) {
   EngineTime any;
@@ -60,8 +44,7 @@ std::string WhyUnread(std::string_view text, TimeReader& forms, const EventSpec&
     if (text.size() < part.place) continue;
     const std::string whole =
         Together(text.substr(0, part.place), part.text, text.substr(part.place));
-    if (forms.ReadOther(whole, any) == TimeRead::kTime ||
-        forms.ReadOther(whole + std::string(kIsoMidnight), any) == TimeRead::kTime) {
+    if (forms.ReadEarliest(whole, any) == TimeRead::kTime) {
       return Quoted(text) + " lacks " + std::string(part.name) + ", as in " + whole;
     }
   }
@@ -99,19 +82,21 @@ absl::StatusOr<EngineTime> ReadInstant(std::string_view text, const EventSpec& s
   if (!rules.ok()) return rules;
 
   const bool is_date = ParseTimestamp(Together(text, kIsoMidnight, "Z"), at);
-  if (!spec.time_format.empty() && !is_date) {
+  if (!spec.time_format.empty() && !is_date && !LacksYear(spec.time_format)) {
     const TimeRules by_format = TimeRulesFor(spec.time_zone, spec.time_format);
-    if (TimeReader(by_format).ReadOther(text, at) == TimeRead::kTime) return at;
+    if (TimeReader(by_format).ReadEarliest(text, at) == TimeRead::kTime) return at;
   }
   const TimeRules by_form = TimeRulesFor(spec.time_zone, {});
   TimeReader forms(by_form);
-  switch (ReadForm(text, forms, at)) {
+  switch (forms.ReadEarliest(text, at)) {
     case TimeRead::kTime: return at;
     case TimeRead::kNoSuchTime: return Wrong(Quoted(text) + std::string(invalid_line::kNoSuchTime));
     case TimeRead::kOtherWeekday:
       return Wrong(Quoted(text) + std::string(invalid_line::kOtherWeekday));
     case TimeRead::kLeapSecond: return Wrong(Quoted(text) + std::string(invalid_line::kTimeLeap));
     case TimeRead::kOutOfRange: return Wrong(Quoted(text) + std::string(invalid_line::kTimeRange));
+    case TimeRead::kOtherZone: return Wrong(Quoted(text) + std::string(invalid_line::kOtherZone));
+    case TimeRead::kOpen:
     case TimeRead::kNumber:
     case TimeRead::kUnknownForm:
     case TimeRead::kNotOfFormat: break;

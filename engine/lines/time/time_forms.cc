@@ -71,11 +71,23 @@ std::chrono::minutes TakeZoneOffset(TimeFields& fields) noexcept {
   return west ? -offset : offset;
 }
 
+// How many letters the text begins with.
+size_t LettersAtFront(std::string_view text) noexcept {
+  const auto is_letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
+  return static_cast<size_t>(std::ranges::find_if_not(text, is_letter) - text.begin());
+}
+
 // The zone, if there is one before a byte of `end`.
 void TakeZone(TimeFields& fields, char end, CivilTime& out) noexcept {
   if (fields.rest().empty() || fields.StartsWith(end)) return;
   SkipBlanks(fields);
-  out.offset = TakeZoneOffset(fields);
+  const std::string_view letters = fields.rest().substr(0, LettersAtFront(fields.rest()));
+  if (letters.empty() || ReadOffset(letters)) {
+    out.offset = TakeZoneOffset(fields);
+  } else {
+    out.letters = letters;
+    fields.Skip(letters.size());
+  }
 }
 
 bool ReadIsoForm(TimeFields fields, CivilTime& out) noexcept {
@@ -84,6 +96,7 @@ bool ReadIsoForm(TimeFields fields, CivilTime& out) noexcept {
   out.month = fields.Number(2, 99);
   fields.OneOf("-");
   out.day = fields.Number(2, 99);
+  if (fields.AllTaken()) return true;
   fields.OneOf("Tt ");
   TakeHourAndMinute(fields, out);
   TakeSeconds(fields, out);
@@ -99,10 +112,12 @@ bool ReadLogForm(TimeFields fields, CivilTime& out) noexcept {
   out.month = 1 + TakeName(fields, kMonths);
   fields.OneOf("/");
   out.year = fields.Number(4, 9999);
-  fields.OneOf(":");
-  TakeHourAndMinute(fields, out);
-  TakeSeconds(fields, out);
-  TakeZone(fields, bracket ? ']' : '\0', out);
+  if (fields.StartsWith(':')) {
+    fields.OneOf(":");
+    TakeHourAndMinute(fields, out);
+    TakeSeconds(fields, out);
+    TakeZone(fields, bracket ? ']' : '\0', out);
+  }
   if (bracket) fields.OneOf("]");
   return fields.AllTaken();
 }
@@ -129,18 +144,26 @@ bool ReadMailForm(TimeFields fields, CivilTime& out) noexcept {
   out.month = 1 + TakeName(fields, kMonths);
   TakeBlanks(fields);
   out.year = fields.Number(4, 9999);
+  if (fields.AllTaken()) return true;
   TakeBlanks(fields);
   TakeHourAndMinute(fields, out);
   if (fields.StartsWith(':')) TakeSeconds(fields, out);
   TakeZone(fields, '\0', out);
-  if (out.offset && !fields.rest().empty()) SkipComment(fields);
+  const bool has_zone = out.offset || !out.letters.empty();
+  if (has_zone && !fields.rest().empty()) SkipComment(fields);
   return fields.AllTaken();
 }
 
 }  // namespace
 
+std::string_view WithoutBlanks(std::string_view text) noexcept {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
+}
+
 std::optional<CivilTime> ReadCivilTime(std::string_view text) noexcept {
-  const TimeFields fields(text);
+  const TimeFields fields(WithoutBlanks(text));
   for (const auto read : {ReadIsoForm, ReadLogForm, ReadMailForm}) {
     CivilTime out;
     if (read(fields, out)) return out;

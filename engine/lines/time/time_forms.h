@@ -18,6 +18,7 @@ struct CivilTime {
   int second = 0;
   int micros = 0;                               // further digits are cut
   std::optional<std::chrono::minutes> offset;   // from UTC; none if no zone is stated
+  std::string_view letters;                     // of a zone, such as CET, that is stated so
   std::optional<std::chrono::weekday> weekday;  // if it is stated
 };
 
@@ -28,11 +29,14 @@ struct CivilTime {
 //   Tue, 24 Feb 2015 09:58:42  RFC 2822; the day of the week and the seconds may be absent
 //
 // each with or without a fraction of a second, behind a point or a comma, and a zone: Z, UTC, GMT,
-// UT, +01:00, +0100 or +01, also behind spaces. RFC 2822 may have a comment in parentheses behind
-// the zone.
+// UT, +01:00, +0100 or +01, or other letters, also behind spaces. RFC 2822 may have a comment in
+// parentheses behind the zone. A date alone is its midnight. Blanks around the text are no part of it.
 std::optional<CivilTime> ReadCivilTime(std::string_view text) noexcept;
 
-// Reads such a zone alone.
+// Without the blanks, of any kind, at both ends.
+std::string_view WithoutBlanks(std::string_view text) noexcept;
+
+// Reads such a zone alone, but for other letters.
 std::optional<std::chrono::minutes> ReadOffset(std::string_view text) noexcept;
 
 }  // namespace pleat::inline v0_1

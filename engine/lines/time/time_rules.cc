@@ -4,8 +4,10 @@
 #include <chrono>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/base/utf8.h"
 #include "engine/lines/scan/option_error.h"
@@ -42,7 +44,7 @@ struct Directive {
 
 // The directive that `rest` begins with. Its text is empty if the directive is unknown.
 Directive FirstDirective(std::string_view rest) noexcept {
-  constexpr std::string_view kLetters = "YymdebBhaAHIMSpzsFTDRnt%";
+  constexpr std::string_view kLetters = "YymdebBhaAHIMSpzZsFTDRnt%";
   constexpr std::string_view kNoPart = "aAnt%";
   constexpr Directive kLong[] = {{"%E4Y", 'Y'}, {"%E*S", 'S'}, {"%E*f", 'f'},
                                  {"%E*z", 'z'}, {"%Ez", 'z'},  {"%ET", '\0'}};
@@ -64,14 +66,10 @@ absl::Status UnknownDirective(std::string_view rest) {
     case 'f':
     case 'N':
     case 'L': return Wrong(shown + ": the digits of a fraction are %E*f, as in %S.%E*f");
-    case 'Z':
-      return Wrong(shown +
-                   ": a zone's letters do not say its offset; write them as they stand, and " +
-                   "what they mean as --time-zone");
     default:
       return Wrong(shown +
                    " is not known; there are %Y %m %d %e %y %b %B %a %A %H %I %p %M %S %E*f " +
-                   "%z %s %F %T %D %R %n %t %%");
+                   "%z %Z %s %F %T %D %R %n %t %%");
   }
 }
 
@@ -103,7 +101,52 @@ std::string ForAbsl(std::string_view format) {
   return out;
 }
 
+// The letters that a clock of the zone has had since 1970, and those of UTC.
+std::set<std::string> LettersUsedBy(const absl::TimeZone& zone) {
+  std::set<std::string> used = {"UTC", "GMT", "UT", "Z"};
+  const absl::Time end = absl::FromUnixSeconds(int64_t{1} << 31);
+  absl::Time at = absl::UnixEpoch();
+  for (absl::TimeZone::CivilTransition change; at < end;) {
+    used.insert(zone.At(at).zone_abbr);
+    if (!zone.NextTransition(at, &change)) break;
+    at = zone.At(change.to).post;
+  }
+  return used;
+}
+
+// `format` with what stands for %Z.
+std::string WithLetters(std::string_view format, std::string_view letters) {
+  std::string out;
+  while (!format.empty()) {
+    const std::string_view text = FirstDirective(format).text;
+    out += text == "%Z" ? letters : text;
+    format.remove_prefix(text.size());
+  }
+  return out;
+}
+
 }  // namespace
+
+std::optional<std::chrono::seconds> OffsetOfLetters(const absl::TimeZone& zone,
+                                                    std::string_view letters,
+                                                    absl::CivilSecond shown) {
+  if (const std::optional<std::chrono::minutes> utc = ReadOffset(letters)) return utc;
+  const absl::TimeZone::TimeInfo here = zone.At(shown);
+  std::vector<absl::Time> near = {here.pre, here.post};
+  absl::TimeZone::CivilTransition change;
+  if (zone.PrevTransition(here.pre, &change))
+    near.push_back(zone.At(change.to).post - absl::Seconds(1));
+  if (zone.NextTransition(here.pre, &change)) near.push_back(zone.At(change.to).post);
+  for (const absl::Time time : near) {
+    const absl::TimeZone::CivilInfo info = zone.At(time);
+    if (info.zone_abbr == letters) return std::chrono::seconds(info.offset);
+  }
+  return std::nullopt;
+}
+
+bool LacksYear(std::string_view format) {
+  return !format.empty() && LettersOf(format).find_first_of("sYyFD") == std::string::npos;
+}
 
 absl::StatusOr<absl::TimeZone> ParseTimeZone(std::string_view text) {
   if (const std::optional<std::chrono::minutes> offset = ReadOffset(text)) {
@@ -138,9 +181,13 @@ absl::Status CheckTimeFormat(std::string_view format) {
   if (has("s") && letters.size() > 1) {
     return Wrong("%s, Unix seconds, is a whole time; for seconds with a fraction see --time-unit");
   }
-  if (!has("s") && !(has("YyFD") && has("mbBhFD") && has("deFD"))) {
-    return Wrong(Quoted(format) + " does not say year, month and day (or %s, Unix seconds)");
+  if (!has("s") && !(has("mbBhFD") && has("deFD"))) {
+    return Wrong(Quoted(format) + " does not say month and day (or %s, Unix seconds)");
   }
+  if (std::ranges::count(letters, 'Z') + std::ranges::count(letters, 'z') > 1)
+    return Wrong("the zone is said once, by %z or %Z");
+  if (has("Z") && LacksYear(format))
+    return Wrong("%Z, the letters of a zone, needs a year, such as %Y");
   if (has("I") != has("p")) return Wrong("%I, hours up to 12, and %p, AM or PM, go together");
   return absl::OkStatus();
 }
@@ -156,12 +203,20 @@ int MicrosecondShift(TimeUnit unit) noexcept {
   return 0;
 }
 
-TimeRules TimeRulesFor(std::string_view zone, std::string_view format) {
+TimeRules TimeRulesFor(std::string_view zone, std::string_view format, int year) {
   TimeRules rules;
   rules.assumes_utc = zone.empty();
   rules.zone = zone.empty() ? absl::UTCTimeZone() : *ParseTimeZone(zone);
-  rules.format = ForAbsl(format);
-  rules.format_has_zone = LettersOf(format).find_first_of("zs") != std::string::npos;
+  rules.lacks_year = LacksYear(format);
+  rules.year = year;
+  rules.may_be_open = rules.lacks_year || (!zone.empty() && !ReadOffset(zone));
+  const std::string front = rules.lacks_year ? "%E4Y|" : "";
+  const std::string letters = LettersOf(format);
+  rules.format_has_zone = letters.find_first_of("zsZ") != std::string::npos;
+  if (!format.empty()) rules.format = front + ForAbsl(format);
+  if (letters.find('Z') == std::string::npos) return rules;
+  for (const std::string& used : LettersUsedBy(rules.zone))
+    rules.lettered.push_back({used, front + ForAbsl(WithLetters(format, used))});
   return rules;
 }
 

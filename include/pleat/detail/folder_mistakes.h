@@ -28,6 +28,7 @@ struct Misplaced<FolderOptions> {
   uint64_t max_events = 0;
   size_t max_group_bytes = 0;
   Edge edge = {};
+  uint64_t leading_events = 0;
   Duration partial_every{};
   ClosingOptions closing = {};
   LateOptions late = {};
@@ -40,6 +41,7 @@ struct Misplaced<FolderOptions> {
 
   Duration allowed_lateness{};
   OnLate on_late = {};
+  Duration deduplication_window{};
 
   size_t max_groups = 0, max_bytes = 0;
   OnLimit on_limit = {};
@@ -52,6 +54,7 @@ struct Misplaced<FolderOptions> {
   Duration max_age{}, max_nack_delay{};
   size_t max_dead_letters = 0;
   OnDeadLimit on_dead_limit = {};
+  bool wait_behind_dead = false;
 
   bool gap_stats = false;
   size_t max_ghosts = 0, max_trace = 0;

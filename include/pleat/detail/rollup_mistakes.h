@@ -5,8 +5,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <pleat/detail/export.h>
@@ -32,6 +35,8 @@ struct Misplaced<RollupOptions> {
   };
 
   Windows windows;
+  std::function<std::pair<EngineTime, EngineTime>(EngineTime at, Duration window)> calendar = {};
+  std::string calendar_name = {};
   Duration allowed_lateness{}, margin{};
   OnLateAdd on_late = {};
   Duration deduplication_window{}, retention{}, forget_after{};
@@ -47,6 +52,7 @@ struct Misplaced<RollupOptions> {
   Duration max_age{}, max_nack_delay{};
   size_t max_dead_letters = 0;
   OnDeadLimit on_dead_limit = {};
+  bool wait_behind_dead = false;
 };
 
 }  // namespace detail

@@ -25,7 +25,8 @@ class EngineCore;
 class OutboxCollection;
 class RollupCounter;
 
-// Told that there may be something to pop or to lease. Adapters to event loops derive from it.
+// Told that there may be something to pop or to lease, and of dead letters. Adapters to event loops
+// derive from it.
 class EmissionListener {
  public:
   // Called under a partition's lock, once for one or several new emissions, by the thread that has
@@ -33,9 +34,14 @@ class EmissionListener {
   // nothing (see Engine). Throwing ends the program.
   virtual void MayHaveEmissions() noexcept = 0;
 
-  // Called likewise when a partition has nothing more to deliver: all its emissions were popped,
-  // acked, dropped, or are dead letters; and when the collection is closed.
+  // Called likewise when a partition has, or may have, nothing more to deliver: all its emissions
+  // were popped, acked, dropped, are dead letters or wait behind one; and when the collection is
+  // closed.
   virtual void MayBeDrained() noexcept {}
+
+  // Called likewise when one or several emissions have become dead letters, which deaths() counts
+  // by then; and when the collection is closed. Look for the letters once the call is over.
+  virtual void MayHaveDeadLetters() noexcept {}
 
  protected:
   ~EmissionListener() = default;
@@ -71,6 +77,7 @@ class PLEAT_EXPORT AnyCollection {
   bool ScanDeadLetters(ScanCursor& cursor, size_t max, SeeDead see) const noexcept;
   LeaseOutcome RetryDeadLetter(const LeaseToken& token) noexcept;
   LeaseOutcome DropDeadLetter(const LeaseToken& token) noexcept;
+  uint64_t deaths() const noexcept;
 
   // From its return on `listener` is told of emissions of the partitions `of`; emissions that were
   // there before, the listener has to look for itself. From the return of RemoveListener() on it is
@@ -81,6 +88,7 @@ class PLEAT_EXPORT AnyCollection {
 
   Ledger ledger() const noexcept;
   Sizes sizes() const noexcept;
+  size_t held_bytes() const noexcept;  // see Folder::held_bytes()
   std::string_view name() const noexcept;
 
   // The end of input: closes what is open, so that it becomes emissions. See Folder::CloseAll() and

@@ -104,11 +104,12 @@ class PLEAT_EXPORT AnyFolder : public AnyCollection {
   //   options.quiet_period = 2min;
   //   absl::Status changed = folder.SetOptions(options);
   //
-  // All may change but quiet_floor, edge, partial_every and measure; quiet_period with quiet_floor;
-  // late.allowed_lateness with ids; and late.on_late from or to kCorrect. A limit below what is
-  // there refuses and drops what comes, and nothing that is there.
-  // A snapshot has the options of its cut: open the folder with those to restore it. In a state
-  // directory, SnapshotInfo names them.
+  // All may change but quiet_floor, edge, leading_events, partial_every, closing and
+  // measure.max_trace; quiet_period with quiet_floor; late.allowed_lateness with ids; and
+  // late.on_late from or to kCorrect. A limit below what is there refuses and drops what comes, and
+  // nothing that is there. Measurements that begin do so empty.
+  // A folder that is restored with other options than those of the snapshot is as if they had been
+  // set at its cut.
   // Cost: locks every partition meanwhile: some microseconds for limits and leases; for other
   // periods, lower max_events or max_group_bytes up to some 100 ns for each open group and each
   // emission that waits.

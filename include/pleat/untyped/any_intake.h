@@ -41,6 +41,11 @@ struct IntakeOptions {
   // answered kFuture. Range: zero or more. Default: as far as EngineOptions::future_limit allows,
   // which holds as well.
   Duration future_limit = kForever;
+
+  // Whether on arrival time a stamp moves the engine's time, as Engine::Advance() before its event
+  // would; on event time every stamp does. For a source that hands over events of several instants
+  // at once, in their order. Groups that are due then close with the next Advance().
+  bool stamps_move_time = false;
 };
 
 struct IntakeCounts {

@@ -125,6 +125,8 @@ class PLEAT_EXPORT AnyLiveSet : public AnyFeed {
   size_t Remove(std::string_view series, EngineTime from, EngineTime to) noexcept;
   LiveSetControl SetTtl(std::string_view series, Duration ttl) noexcept;
   size_t Clear(std::string_view series) noexcept;
+  absl::Status SetOptions(const LiveSetOptions& options) noexcept;
+  LiveSetOptions options() const noexcept;
 
   size_t Count(std::string_view series, EngineTime now) const noexcept;
   size_t CountSince(std::string_view series, EngineTime since, EngineTime now) const noexcept;
@@ -143,6 +145,7 @@ class PLEAT_EXPORT AnyLiveSet : public AnyFeed {
 
   LiveSetLedger ledger() const noexcept;
   LiveSetSizes sizes() const noexcept;
+  size_t held_bytes() const noexcept;
 
  private:
   AnyLiveSet(std::shared_ptr<EngineCore> engine, std::shared_ptr<LiveSetCore> core) noexcept;

@@ -72,6 +72,9 @@ class PLEAT_EXPORT AnyPresence : public AnyFeed {
   PresenceOutcome Leave(std::string_view series, std::string_view user, std::string_view connection,
                         uint64_t generation, EngineTime at) noexcept;
 
+  absl::Status SetOptions(const PresenceOptions& options) noexcept;
+  PresenceOptions options() const noexcept;
+
   PresenceCounts Count(std::string_view series, EngineTime now) const noexcept;
   bool List(std::string_view series, const ListOptions& options, ListCursor& cursor,
             See see) const noexcept;
@@ -82,6 +85,7 @@ class PLEAT_EXPORT AnyPresence : public AnyFeed {
 
   PresenceLedger ledger() const noexcept;
   PresenceSizes sizes() const noexcept;
+  size_t held_bytes() const noexcept;
 
  private:
   AnyPresence(std::shared_ptr<EngineCore> engine, std::shared_ptr<PresenceCore> core) noexcept;

@@ -1,5 +1,5 @@
-// EmissionWaiter: the part of a PopWaiter (wait_pop.h) without types. It counts emissions
-// and deadlines that it hears of, as *news*, and has threads wait for more.
+// EmissionWaiter: the part of a PopWaiter (wait_pop.h) without types. It counts emissions, dead
+// letters and deadlines that it hears of, as *news*, and has threads wait for more.
 #pragma once
 
 #include <chrono>
@@ -31,9 +31,9 @@ class PLEAT_EXPORT EmissionWaiter {
   // wait: so nothing that comes in between is missed.
   uint64_t Mark() noexcept;
 
-  // Waits until there is news since `mark` (an emission, Wake(), or an earlier deadline if alarm()
-  // is the engine's), or done(), or `until` has come; SteadyTime::max() is never. Returns if it was
-  // one of the former. From inside a fold function it returns at once.
+  // Waits until there is news since `mark` (an emission, a dead letter, Wake(), or an earlier
+  // deadline if alarm() is the engine's), or done(), or `until` has come; SteadyTime::max() is
+  // never. Returns if it was one of the former. From inside a fold function it returns at once.
   bool WaitSince(uint64_t mark, SteadyTime until) noexcept;
 
   // Counts as news: tells a loop of something else, such as a signal.

@@ -60,6 +60,7 @@ class PLEAT_EXPORT JsonEvents {
   LineCounts counts() const noexcept;
   StampCounts stamps() const noexcept;
   std::vector<OptionPath> absent_paths() const;
+  std::vector<OptionPath> asked_paths() const;
   const EventPlan& plan() const noexcept;
 
  private:

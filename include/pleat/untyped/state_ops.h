@@ -53,7 +53,7 @@ struct EventMarks {
 
   // With StateOps::has_ids: the name of the event among those of its key, any bytes; and a hash of
   // the rest of the event. A second event of one id is a retry if it has the same `content`, and
-  // otherwise a conflict.
+  // otherwise a conflict. An event whose id is empty has none, and is neither.
   std::string_view id;
   uint64_t content = 0;
 };

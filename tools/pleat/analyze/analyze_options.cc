@@ -169,6 +169,7 @@ std::vector<Flag> AnalyzeFlags(AnalyzeOptions& o) {
       CommonFlag(o, "time-unit"),
       CommonFlag(o, "time-zone"),
       CommonFlag(o, "time-format"),
+      CommonFlag(o, "time-year"),
       CommonFlag(o, "reorder", "as you would give it to pleat fold (default 0)"),
       {"max-wait", "DURATION", "likewise (default inf)", AboveZero(o.analyzer.max_wait)},
       CommonFlag(o, "future-limit",

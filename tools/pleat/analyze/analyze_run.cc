@@ -109,6 +109,7 @@ void AnalyzeRun::Conclude() {
   const Analysis& any = *keys.front().analysis;
   const std::string advice = AdviceOnUnit(options_.event.time_unit, any.first, any.last);
   if (any.events > 0 && !advice.empty()) Say(advice);
+  if (const std::string days = AboutDays(options_, first_line()); !days.empty()) Say(days);
   if (assumed_utc) Say(std::string(kAssumedUtc));
 }
 

@@ -33,14 +33,30 @@ Examples:
 
   The first alert of a burst at once, and at its end how many there were:
     pleat fold --key alert --quiet 10m --edge both --merge 'n=count()' a.ndjson
+
+  The last page of each visitor of an access log, after 30 minutes of quiet:
+    pleat fold --input access --key host --time time --quiet 30m \
+        --merge 'page=last(path)' --merge 'requests=count()' access.log
+
+  The last message of each unit of a journal, after a burst of them:
+    journalctl -o json | pleat fold --key 'unit=UNIT|_SYSTEMD_UNIT?' \
+        --time __REALTIME_TIMESTAMP --time-unit us --quiet 30s \
+        --merge 'message=last(MESSAGE)' --merge 'n=count()'
+
+  How many visitors there were in each hour, and how often each status:
+    pleat fold --input access --key '' --time time --close-every 1h \
+        --merge 'visitors=distinct(host)' --merge 'status=top(status)' a.log
 )";
 
 constexpr std::string_view kFoldNotes =
     R"(Conditions: PATH OP VALUE, such as status=done or 'total>=100', with = != < <= >
   >=. VALUE is a number, true, false, null or a string in quotes if it reads as
   one, else text. Several: {"all":["a=1",{"not":"b=2"}]}, also with any.
-  Numbers compare by value and exactly, strings by their bytes; an absent member
-  is null. A PATH with an operator in it goes in quotes: '"a=b"=1'.
+  Numbers compare by value and exactly, strings by their bytes; beside a number
+  a text that is a number counts as one; an absent member is null. A PATH with
+  an operator in it goes in quotes: '"a=b"=1'.
+Numbers: "1200" in quotes is a number for sum, min, max, mean and percentiles.
+  As keys and in set, distinct and top, 1, 1.0 and 10e-1 are one.
 Output: one line per group, in the order in which the groups close:
     {"user":"ann","edits":3,"_fold":{"count":3,
      "first":"2015-09-12T00:47:35.776000Z","last":"...","closed":"...",
@@ -123,6 +139,9 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       {"edge", "trailing|leading|both",
        "when it closes (default); or when it opens, with its first event, and what\n"
        "follows is held back until it closes; or both, if anything followed"},
+      {"leading", "N",
+       "with --edge leading or both: the first N events of a group are handed out at\n"
+       "once, each with the group as it is then (default 1)"},
       {"partial-every", "DURATION",
        "also while it is open: its state so far, this long after it opened and at\n"
        "every multiple of that, if it changed since the last time"},
@@ -136,6 +155,7 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       CommonFlag(o, "time-unit"),
       CommonFlag(o, "time-zone"),
       CommonFlag(o, "time-format"),
+      CommonFlag(o, "time-year"),
       CommonFlag(o, "reorder",
                  "how far out of order events may come (default 0). An event waits until none can\n"
                  "come that is older by then, and is taken in the order of time: the results are\n"
@@ -150,8 +170,11 @@ std::vector<Flag> FoldFlags(FoldOptions& o) {
       CommonFlag(o, "future-limit"),
       {"id", "PATH",
        "the member that identifies an event within its key. An id seen before is a\n"
-       "duplicate, or with different content a conflict; neither is folded. Ids are\n"
-       "remembered for --allowed-lateness, which is required with it"},
+       "duplicate, or with different content a conflict; neither is folded. Needs\n"
+       "--allowed-lateness"},
+      {"deduplication-window", "DURATION",
+       "how long an id is remembered after its stamp, 46 bytes each (default the allowed\n"
+       "lateness); longer where a retry has a stamp of its own"},
       CommonFlag(o, "idle",
                  "with --time, on a pipe: after this long without input the watermark follows\n"
                  "the wall clock, so that the last groups come out (for stamps near it)"),

@@ -6,12 +6,6 @@
 namespace pleat::cli {
 namespace {
 
-std::string InQuotes(std::string_view text) {
-  std::string quoted;
-  AppendJsonString(Printable(text), quoted);
-  return quoted;
-}
-
 // "; 500 values of "total" (sum of "amount") were left out: sum() takes no text", or nothing.
 std::string MismatchText(uint64_t count, const std::optional<MergeMismatch>& mismatch) {
   if (count == 0) return {};
@@ -24,10 +18,8 @@ std::string MismatchText(uint64_t count, const std::optional<MergeMismatch>& mis
   const std::string merge =
       InQuotes(first.name) + " (" + first.reducer + " of " + InQuotes(first.path) + ")";
   if (!first.only) return not_taken + ", such as " + first.type + " in " + merge;
-  std::string text = values + " of " + merge + (one ? " was" : " were") +
-                     " left out: " + first.reducer + "() takes no " + first.type;
-  if (!first.filter.empty()) text += "; jq -c '" + first.filter + "' makes numbers of text";
-  return text;
+  return values + " of " + merge + (one ? " was" : " were") + " left out: " + first.reducer +
+         "() takes no " + first.type;
 }
 
 // Groups that were neither closed nor cancelled.

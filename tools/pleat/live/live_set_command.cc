@@ -30,9 +30,20 @@ Examples:
     pleat live --key page --member user --ttl 5m --time at \
         --every 1m --top 10 *.zst
 
+  Requests of each client within the last minute, every 30 seconds:
+    pleat live --key client --ttl 1m --time at --every 30s requests.ndjson
+
   News with their titles, for an hour or until they are withdrawn:
     pleat live --key site --member news.id --ttl 1h --time at \
         --payload news.title --remove-when action=withdraw news.ndjson
+
+  Who was live when a log ended, in a file, and nothing else:
+    pleat live --key page --member user --ttl 5m --time at \
+        --open live.ndjson --output /dev/null beats.ndjson
+
+  Who edits each wiki now, from server-sent events:
+    curl -sN https://stream.wikimedia.org/v2/stream/recentchange |
+        pleat live --input sse --key meta.domain --member user --ttl 5m
 )";
 
 constexpr std::string_view kLiveSetNotes =
@@ -106,7 +117,8 @@ std::vector<Flag> LiveSetFlags(LiveSetRunOptions& o) {
           "into an array, and a PATH that starts with / is a JSON Pointer; NAME is how it is\n"
           "called in the output. --key '' makes all one series"),
       {"member", "[NAME=]PATH[,...]",
-       "those that name the member of the series (required), such as a user",
+       "those that name the member of the series, such as a user; without it each event\n"
+       "counts by itself for the TTL",
        ListOf(o.live_set, o.live_set.member.id)},
       {"ttl", "DURATION", "how long a member lives after its latest event (required); or inf"},
       {"ttl-path", "PATH",
@@ -120,8 +132,8 @@ std::vector<Flag> LiveSetFlags(LiveSetRunOptions& o) {
        "a whole number: of two events with one stamp the higher version counts, and\n"
        "two of one version with different payloads are a conflict"},
       {"remove-when", "COND",
-       "an event for which this holds ends its member, and older events of it that\n"
-       "come later do not bring it back"},
+       "an event for which this holds ends its member, unless that has a newer stamp;\n"
+       "older events of it that come later do not bring it back"},
       CommonFlag(o, "open", "write the members that are live when the input ends to FILE"),
       Heading("Which lines are events"),
       CommonFlag(o, "where"),
@@ -151,6 +163,7 @@ std::vector<Flag> LiveSetFlags(LiveSetRunOptions& o) {
       CommonFlag(o, "time-unit"),
       CommonFlag(o, "time-zone"),
       CommonFlag(o, "time-format"),
+      CommonFlag(o, "time-year"),
       CommonFlag(o, "reorder"),
       CommonFlag(o, "late", "write late lines there, as they came"),
       CommonFlag(o, "future-limit"),

@@ -61,7 +61,7 @@ class Members {
       AppendJsonString(text, out_);
     }
   }
-  void AddNumber(std::string_view name, std::string_view text) {
+  void AddValue(std::string_view name, std::string_view text) {
     Name(name);
     AppendFieldValue(text == kNone ? std::string_view() : text, out_);
   }
@@ -133,6 +133,13 @@ void AddRequest(std::string_view text, Members& members) {
   members.Add("protocol", request->protocol);
 }
 
+// One value is as the others are: a number, such as nginx's $request_time, or a text without its quotes.
+void AddExtra(std::string_view rest, Members& members) {
+  std::string_view text, behind = rest;
+  if (TakeQuoted(behind, text) && behind.empty()) rest = text;
+  members.AddValue("extra", rest);
+}
+
 }  // namespace
 
 std::string_view AccessLogConverter::AppendObject(std::string_view record, std::string& out) {
@@ -156,12 +163,12 @@ std::string_view AccessLogConverter::AppendObject(std::string_view record, std::
   const std::string_view status = TakeWord(rest);
   const std::string_view bytes = TakeWord(rest);
   if (bytes.empty()) return kNoStatus;
-  members.AddNumber("status", status);
-  members.AddNumber("bytes", bytes);
+  members.AddValue("status", status);
+  members.AddValue("bytes", bytes);
 
   if (TakeQuoted(rest, text)) members.Add("referer", text);
   if (TakeQuoted(rest, text)) members.Add("agent", text);
-  if (!rest.empty()) members.Add("extra", rest);
+  if (!rest.empty()) AddExtra(rest, members);
   members.End();
   return {};
 }

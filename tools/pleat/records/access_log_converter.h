@@ -5,7 +5,8 @@
 //
 // PATH?QUERY as a whole is the url. A user may have spaces, and so may a URL. Text in quotes stays as
 // the log has it, escapes included: /\xD0\xB0 is the path that people see there. `-` is null. A
-// request that is neither so nor of three words, as scanners send them, is one text.
+// request that is neither so nor of three words, as scanners send them, is one text. EXTRA is all that
+// follows: of one value a number if it is plain decimal, or the text without its quotes; of several one text.
 #pragma once
 
 #include <string>

@@ -1,5 +1,7 @@
 #include "tools/pleat/records/columns.h"
 
+#include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -7,6 +9,7 @@
 
 #include "tools/pleat/byte_source.h"
 #include "tools/pleat/errno_status.h"
+#include "tools/pleat/records/known_log.h"
 
 namespace pleat::cli {
 namespace {
@@ -23,6 +26,9 @@ bool HasReturnAlone(std::string_view text) {
 
 void Columns::Name(std::vector<std::string> names) {
   names_ = std::move(names);
+  beginnings_.clear();
+  ends_ = {0};
+  doubled_.clear();
   // Those of the header first, so that none is given the name of another column.
   std::set<std::string> taken(names_.begin(), names_.end());
   std::set<std::string> seen;
@@ -34,12 +40,19 @@ void Columns::Name(std::vector<std::string> names) {
       size_t number = 2;
       while (taken.contains(name + "_" + std::to_string(number))) ++number;
       name += "_" + std::to_string(number);
+      if (!names_[i].empty()) {
+        auto doubled = std::ranges::find(doubled_, names_[i], &DoubledName::name);
+        if (doubled == doubled_.end()) doubled = doubled_.insert(doubled_.end(), {names_[i], {}});
+        doubled->others.push_back(name);
+      }
     }
     taken.insert(name);
-    std::string& beginning = beginnings_.emplace_back(1, i == 0 ? '{' : ',');
-    AppendJsonString(name, beginning);
-    beginning += ':';
+    beginnings_ += i == 0 ? '{' : ',';
+    AppendJsonString(name, beginnings_);
+    beginnings_ += ':';
+    ends_.push_back(beginnings_.size());
   }
+  beginnings_.append(kBytesBehind, '\0');
 }
 
 std::string Columns::Mistake(size_t fields) const {
@@ -49,9 +62,13 @@ std::string Columns::Mistake(size_t fields) const {
 }
 
 std::string HeaderMistake(std::string_view record, size_t fields, bool in_quotes) {
-  if (record.starts_with("{\"")) return "looks like lines of JSON, not like a header";
+  if (record.starts_with("{\"") && !KnownLogOf(record))
+    return "looks like lines of JSON, not like a header";
   if (HasReturnAlone(record)) {
     return "lines that end with \\r alone: tr '\\r' '\\n' < FILE | pleat ...";
+  }
+  if (const std::optional<KnownLog> log = KnownLogOf(record)) {
+    return "looks like " + std::string(log->looks_like) + ": --input " + std::string(log->input);
   }
   if (fields > kObjectMembersMax) return "a header of more than 1,024 columns";
   if (fields > 1 || in_quotes) return "";

@@ -7,11 +7,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <absl/status/status.h>
+
+#include "tools/pleat/records/table_options.h"
 
 namespace pleat::cli {
 
@@ -19,16 +22,28 @@ class Columns {
  public:
   // As they are in the header; empty before it was read.
   const std::vector<std::string>& names() const { return names_; }
+  // Of a log, headers may come again.
   void Name(std::vector<std::string> names);
+
+  const std::vector<DoubledName>& doubled() const { return doubled_; }
 
   // What is wrong with a record of so many fields; empty if that is their number.
   std::string Mistake(size_t fields) const;
-  // Appends what is in front of a field's value: `{"first":`, `,"second":` and so on.
-  void AppendBegin(size_t column, std::string& out) const { out += beginnings_[column]; }
+  // What is in front of a field's value: `{"first":`, `,"second":` and so on.
+  std::string_view Beginning(size_t column) const {
+    return beginnings().substr(ends_[column], ends_[column + 1] - ends_[column]);
+  }
+  // All of them, one behind the other; so many bytes can be read behind the last. And where each begins
+  // and ends there: 0, then the end of each.
+  static constexpr size_t kBytesBehind = 16;
+  std::string_view beginnings() const { return {beginnings_.data(), ends_.back()}; }
+  std::span<const size_t> ends() const { return ends_; }
 
  private:
   std::vector<std::string> names_;
-  std::vector<std::string> beginnings_;
+  std::string beginnings_;  // and bytes behind them
+  std::vector<size_t> ends_;
+  std::vector<DoubledName> doubled_;
 };
 
 // Why a record with so many fields is no header; empty if it may be one. What is likely another format is

@@ -7,6 +7,7 @@
 
 #include "tools/pleat/byte_source.h"
 #include "tools/pleat/records/field_value.h"
+#include "tools/pleat/records/plain_row.h"
 
 namespace pleat::cli {
 namespace {
@@ -35,13 +36,32 @@ absl::StatusOr<size_t> CsvConverter::Take(std::string_view text, RecordLines& li
 absl::StatusOr<size_t> CsvConverter::TakeFrom(std::string_view text, RecordLines& lines) {
   size_t taken = 0;
   while (taken < text.size() && again_.empty() && !lines.full()) {
-    taken += Step(text.substr(taken));
+    const std::string_view rest = text.substr(taken);
+    if (const size_t line = TakePlainRow(rest, lines); line > 0) {
+      taken += line;
+      continue;
+    }
+    taken += Step(rest);
     absl::Status status;
     if (unclosed_) status = GiveUpQuote(lines);
     if (ended_) status = Emit(lines);
     if (!status.ok()) return status;
   }
   return taken;
+}
+
+// Takes a record that is read by the shortest way. Returns how many bytes that were; 0: it is none.
+size_t CsvConverter::TakePlainRow(std::string_view text, RecordLines& lines) {
+  if (state_ != State::kFieldBegin || field_count_ > 0 || mark_bytes_ > 0) return 0;
+  const size_t end = columns_.names().empty() ? text.npos : text.find('\n');
+  if (end >= kLineBytesMax) return 0;
+  std::string_view record = text.substr(0, end);
+  if (record.ends_with('\r')) record.remove_suffix(1);
+  if (record.empty() || record[0] == kByteOrderMark[0]) return 0;
+  if (comment_ != 0 && record[0] == comment_) return 0;
+  if (!AppendPlainRow(columns_, separator_, FieldQuotes::kTaken, record, lines.text())) return 0;
+  lines.End(line_++, record);
+  return end + 1;
 }
 
 // The line in which the quote begins is no record, and what follows is read anew.
@@ -231,7 +251,7 @@ void CsvConverter::EmitRecord(RecordLines& lines) {
   }
   std::string& out = lines.text();
   for (size_t i = 0; i < fields_.size(); ++i) {
-    columns_.AppendBegin(i, out);
+    out += columns_.Beginning(i);
     AppendFieldValue(TextOf(fields_[i]), out);
   }
   out += '}';

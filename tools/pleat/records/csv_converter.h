@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,7 @@ class CsvConverter final : public RecordConverter {
   bool HasMore() const override { return !again_.empty(); }
   bool Unfinished() const override;
   absl::Status End(RecordLines& lines) override;
+  std::span<const DoubledName> doubled() const override { return columns_.doubled(); }
 
  private:
   enum class State {
@@ -49,6 +51,7 @@ class CsvConverter final : public RecordConverter {
   };
 
   absl::StatusOr<size_t> TakeFrom(std::string_view text, RecordLines& lines);
+  size_t TakePlainRow(std::string_view text, RecordLines& lines);
   absl::Status GiveUpQuote(RecordLines& lines);
   size_t Step(std::string_view text);
   bool StepMark(char c);

@@ -18,20 +18,31 @@ bool TakeAnyOf(std::string_view& text, std::string_view chars) {
   return true;
 }
 
+}  // namespace
+
 // 1.5, -0 and 12345678901234567890, and neither 007 nor 7e2: these may be ids.
-bool IsNumber(std::string_view text) {
-  TakeAnyOf(text, "-");
-  if (!TakeAnyOf(text, "0") && !TakeDigits(text)) return false;
-  if (TakeAnyOf(text, ".") && !TakeDigits(text)) return false;
-  return text.empty();
+bool IsFieldNumber(std::string_view field, Exponents exponents) {
+  TakeAnyOf(field, "-");
+  if (!TakeAnyOf(field, "0") && !TakeDigits(field)) return false;
+  if (TakeAnyOf(field, ".") && !TakeDigits(field)) return false;
+  if (exponents == Exponents::kTaken && TakeAnyOf(field, "eE")) {
+    TakeAnyOf(field, "+-");
+    if (!TakeDigits(field)) return false;
+  }
+  return field.empty();
 }
 
-}  // namespace
+bool IsBareField(std::string_view field) {
+  const char first = field.empty() ? '\0' : field[0];
+  if ((first >= '0' && first <= '9') || first == '-')
+    return IsFieldNumber(field, Exponents::kRefused);
+  return field == "true" || field == "false" || field == "null";
+}
 
 void AppendFieldValue(std::string_view field, std::string& out) {
   if (field.empty()) {
     out += "null";
-  } else if (field == "true" || field == "false" || field == "null" || IsNumber(field)) {
+  } else if (IsBareField(field)) {
     out += field;
   } else {
     AppendJsonString(field, out);

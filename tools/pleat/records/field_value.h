@@ -4,10 +4,19 @@
 // many programs put them around every field.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace pleat::cli {
+
+// Whether a number may have an exponent: where a log says that a field is a number, 1e-05 is no id.
+enum class Exponents : uint8_t { kRefused, kTaken };
+
+bool IsFieldNumber(std::string_view field, Exponents exponents);
+
+// Whether a field is written as it is, without quotes.
+bool IsBareField(std::string_view field);
 
 void AppendFieldValue(std::string_view field, std::string& out);
 

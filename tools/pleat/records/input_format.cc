@@ -15,7 +15,10 @@
 #include "tools/pleat/records/logfmt_converter.h"
 #include "tools/pleat/records/record_converter.h"
 #include "tools/pleat/records/record_lines.h"
+#include "tools/pleat/records/sse_converter.h"
 #include "tools/pleat/records/tsv_converter.h"
+#include "tools/pleat/records/w3c_converter.h"
+#include "tools/pleat/records/zeek_converter.h"
 
 namespace pleat::cli {
 namespace {
@@ -31,6 +34,9 @@ std::unique_ptr<RecordConverter> NewConverter(InputFormat format, std::string na
     case InputFormat::kTsv: return std::make_unique<TsvConverter>(table, std::move(name));
     case InputFormat::kLogfmt: return std::make_unique<LogfmtConverter>();
     case InputFormat::kAccess: return std::make_unique<AccessLogConverter>();
+    case InputFormat::kZeek: return std::make_unique<ZeekConverter>(std::move(name));
+    case InputFormat::kW3c: return std::make_unique<W3cConverter>(std::move(name));
+    case InputFormat::kSse: return std::make_unique<SseConverter>();
     case InputFormat::kJson: return std::make_unique<JsonConverter>();
     case InputFormat::kNdjson: break;
   }
@@ -46,13 +52,15 @@ class ConvertedSource final : public ByteSource {
         name_(std::move(name)),
         unfinished_end_(end),
         converter_(NewConverter(format, name_, table)),
+        map_(map),
         lines_(map),
         buffer_(kConvertAtOnce) {}
 
   absl::StatusOr<size_t> Read(char* to, size_t size) override {
     while (lines_.view().empty()) {
+      if (!failed_.ok()) return failed_;
       if (finished_) return size_t{0};
-      if (absl::Status more = More(); !more.ok()) return more;
+      failed_ = More();  // told behind the lines that were made before
     }
     const std::string_view lines = lines_.view().substr(0, size);
     std::memcpy(to, lines.data(), lines.size());
@@ -69,6 +77,10 @@ class ConvertedSource final : public ByteSource {
     if (begin_ < end_ || converter_->HasMore()) {
       const absl::StatusOr<size_t> taken = converter_->Take(unread(), lines_);
       if (taken.ok()) begin_ += *taken;
+      if (!doubled_noted_ && !converter_->doubled().empty()) {
+        map_.NoteDoubled(converter_->doubled());
+        doubled_noted_ = true;
+      }
       return taken.status();
     }
     if (!ended_) return Fill();
@@ -116,11 +128,14 @@ class ConvertedSource final : public ByteSource {
   const std::string name_;
   const UnfinishedEnd unfinished_end_;
   const std::unique_ptr<RecordConverter> converter_;
+  LineMap& map_;
   RecordLines lines_;
   std::vector<char> buffer_;
   size_t begin_ = 0;  // of what was read and is not converted yet
   size_t end_ = 0;
+  absl::Status failed_;
   bool begun_ = false;
+  bool doubled_noted_ = false;
   bool ended_ = false;     // nothing more can be read,
   bool ending_ = false;    // the converter was told so,
   bool finished_ = false;  // or converted

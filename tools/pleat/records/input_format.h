@@ -13,11 +13,21 @@
 
 namespace pleat::cli {
 
-enum class InputFormat : uint8_t { kNdjson, kCsv, kTsv, kLogfmt, kJson, kAccess };
+enum class InputFormat : uint8_t {
+  kNdjson,
+  kCsv,
+  kTsv,
+  kLogfmt,
+  kJson,
+  kAccess,
+  kZeek,
+  kW3c,
+  kSse
+};
 
 // Their names, in that order.
-inline constexpr std::array<std::string_view, 6> kInputFormats = {"ndjson", "csv",  "tsv",
-                                                                  "logfmt", "json", "access"};
+inline constexpr std::array<std::string_view, 9> kInputFormats = {
+    "ndjson", "csv", "tsv", "logfmt", "json", "access", "zeek", "w3c", "sse"};
 
 // Gives out the lines of JSON that the records of `bytes` become, as refused_record.h says where one
 // is none. `name` is the input's, for messages. `map` must outlive the source. `end`: what becomes of

@@ -16,6 +16,9 @@ constexpr std::string_view kUnclosedString = "not valid JSON: unclosed string";
 constexpr std::string_view kUnclosed = "not valid JSON: unclosed object or array";
 constexpr std::string_view kNoMatch = "not valid JSON: brackets that do not match";
 
+// Before each value of a JSON text sequence (RFC 7464), as `journalctl -o json-seq` prints one.
+constexpr char kRecordSeparator = '\x1e';
+
 enum class Class : uint8_t { kOther, kSpace, kPunctuation, kQuote };
 
 constexpr std::array<Class, 256> kClasses = [] {
@@ -30,7 +33,7 @@ Class ClassOf(char c) { return kClasses[static_cast<unsigned char>(c)]; }
 
 // The front of `text` that is of no class of its own.
 std::string_view WordOf(std::string_view text) {
-  const auto ends = [](char c) { return ClassOf(c) != Class::kOther; };
+  const auto ends = [](char c) { return ClassOf(c) != Class::kOther || c == kRecordSeparator; };
   return {text.begin(), std::ranges::find_if(text, ends)};
 }
 
@@ -68,6 +71,12 @@ absl::Status JsonConverter::End(RecordLines& lines) {
 size_t JsonConverter::Step(std::string_view text, RecordLines& lines) {
   if (state_ == State::kString || state_ == State::kObjectString) return StepString(text, lines);
   const char c = text[0];
+  if (c == kRecordSeparator) {
+    if (state_ == State::kScalar) EndScalar(lines);
+    if (state_ == State::kObject) Lose(kUnclosed, lines);
+    state_ = State::kBetween;
+    return 1;
+  }
   const Class its_class = ClassOf(c);
   if (its_class != Class::kOther && state_ == State::kScalar) EndScalar(lines);
   if (its_class == Class::kSpace) {
@@ -113,18 +122,18 @@ void JsonConverter::StepWord(std::string_view word) {
 
 // In a string, up to something that means more than itself.
 size_t JsonConverter::StepString(std::string_view text, RecordLines& lines) {
-  if (escaped_ && text[0] != '\n') {
+  if (escaped_ && text[0] != '\n' && text[0] != kRecordSeparator) {
     escaped_ = false;
     Keep(text.substr(0, 1));
     return 1;
   }
-  const size_t plain = std::min(text.find_first_of("\"\\\n"), text.size());
+  const size_t plain = std::min(text.find_first_of("\"\\\n\x1e"), text.size());
   Keep(text.substr(0, plain));
   if (plain == text.size()) return plain;
   const char c = text[plain];
-  if (c == '\n') {
+  if (c == '\n' || c == kRecordSeparator) {
     Lose(kControl, lines);
-    return plain;  // and Step() takes the newline
+    return plain;  // and Step() takes it
   }
   Keep(text.substr(plain, 1));
   escaped_ = c == '\\';

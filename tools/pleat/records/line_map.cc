@@ -5,13 +5,14 @@
 
 namespace pleat::cli {
 
-void LineMap::Add(uint64_t input_line) {
+void LineMap::Add(uint64_t input_line, uint64_t lines) {
   const std::lock_guard lock(mutex_);
-  ++added_;
+  const uint64_t first = added_ + 1;
+  added_ += lines;
   const bool goes_on =
-      !runs_.empty() && runs_.back().input_line + (added_ - runs_.back().json_line) == input_line;
+      !runs_.empty() && runs_.back().input_line + (first - runs_.back().json_line) == input_line;
   if (goes_on) return;
-  runs_.push_back({added_, input_line});
+  runs_.push_back({first, input_line});
   Forget();
 }
 
@@ -31,6 +32,16 @@ void LineMap::ForgetBefore(uint64_t json_line) {
 
 void LineMap::Forget() {
   while (runs_.size() > 1 && runs_[1].json_line <= needed_from_) runs_.pop_front();
+}
+
+void LineMap::NoteDoubled(std::span<const DoubledName> names) {
+  const std::lock_guard lock(mutex_);
+  doubled_.assign(names.begin(), names.end());
+}
+
+std::vector<DoubledName> LineMap::doubled() {
+  const std::lock_guard lock(mutex_);
+  return doubled_;
 }
 
 }  // namespace pleat::cli

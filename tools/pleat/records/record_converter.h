@@ -6,12 +6,14 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string_view>
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
 #include "tools/pleat/records/record_lines.h"
+#include "tools/pleat/records/table_options.h"
 
 namespace pleat::cli {
 
@@ -23,6 +25,9 @@ class RecordConverter {
   // Returns how many. Those that are left are for the next call, which has room in `lines`.
   // Errors: kInvalidArgument if nothing behind can be read; nothing more is called then.
   virtual absl::StatusOr<size_t> Take(std::string_view text, RecordLines& lines) = 0;
+
+  // The names that the header has more than once.
+  virtual std::span<const DoubledName> doubled() const { return {}; }
 
   // Whether bytes that were taken are to be read anew: by Take(), if need be of an empty text.
   virtual bool HasMore() const { return false; }

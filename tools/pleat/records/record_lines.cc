@@ -22,10 +22,21 @@ void RecordLines::Refuse(uint64_t input_line, std::string_view reason, std::stri
 void RecordLines::EndLine(uint64_t input_line) {
   text_ += '\n';
   begin_ = text_.size();
-  map_.Add(input_line);
+  if (input_line != first_ + count_) {
+    NoteLines();
+    first_ = input_line;
+  }
+  ++count_;
+}
+
+void RecordLines::NoteLines() {
+  if (count_ > 0) map_.Add(first_, count_);
+  first_ += count_;
+  count_ = 0;
 }
 
 void RecordLines::Take(size_t bytes) {
+  NoteLines();
   given_ += bytes;
   if (given_ < text_.size()) return;
   text_.clear();

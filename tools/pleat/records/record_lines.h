@@ -12,7 +12,7 @@ namespace pleat::cli {
 
 class RecordLines {
  public:
-  // Notes in `map`, which must outlive it, from which line of the input each line came.
+  // Notes in `map`, which must outlive it, from which line of the input each line came that is taken.
   explicit RecordLines(LineMap& map) : map_(map) {}
 
   // A record becomes an object: append its JSON to text(), and call End(). `input_line` is where the
@@ -32,11 +32,15 @@ class RecordLines {
   static constexpr size_t kBytesWanted = size_t{64} << 10;
 
   void EndLine(uint64_t input_line);
+  void NoteLines();
 
   LineMap& map_;
   std::string text_;
   size_t given_ = 0;
   size_t begin_ = 0;  // of the line under way
+  // Lines that map_ does not know yet: each of them from the line of the input behind that of the one before.
+  uint64_t first_ = 0;
+  uint64_t count_ = 0;
 };
 
 inline constexpr std::string_view kRecordTooLong = "longer than 1 MiB";

@@ -13,4 +13,10 @@ struct TableOptions {
   std::vector<std::string> header;  // empty: the first line has it
 };
 
+// A name that a header has more than once, and those that the further columns got.
+struct DoubledName {
+  std::string name;
+  std::vector<std::string> others;
+};
+
 }  // namespace pleat::cli

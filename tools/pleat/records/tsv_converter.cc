@@ -7,6 +7,7 @@
 
 #include "tools/pleat/byte_source.h"
 #include "tools/pleat/records/field_value.h"
+#include "tools/pleat/records/plain_row.h"
 
 namespace pleat::cli {
 namespace {
@@ -26,13 +27,17 @@ absl::Status TsvConverter::TakeLine(std::string_view record, uint64_t line, Reco
   if (record.starts_with(kByteOrderMark)) record.remove_prefix(kByteOrderMark.size());
   if (record.ends_with('\r')) record.remove_suffix(1);
   if (record.empty() || (comment_ != 0 && record[0] == comment_)) return absl::OkStatus();
+  const std::vector<std::string>& names = columns_.names();
+  if (!names.empty() && AppendPlainRow(columns_, '\t', FieldQuotes::kNone, record, lines.text())) {
+    lines.End(line, record);
+    return absl::OkStatus();
+  }
   fields_.clear();
   for (size_t begin = 0; begin <= record.size();) {
     const size_t end = std::min(record.find('\t', begin), record.size());
     fields_.push_back(record.substr(begin, end - begin));
     begin = end + 1;
   }
-  const std::vector<std::string>& names = columns_.names();
   if (names.empty()) return TakeHeader(record, line);
   std::string mistake = columns_.Mistake(fields_.size());
   if (!mistake.empty()) {
@@ -42,7 +47,7 @@ absl::Status TsvConverter::TakeLine(std::string_view record, uint64_t line, Reco
   } else if (!std::ranges::equal(fields_, names, {}, [&](auto each) { return TextOf(each); })) {
     std::string& out = lines.text();
     for (size_t i = 0; i < fields_.size(); ++i) {
-      columns_.AppendBegin(i, out);
+      out += columns_.Beginning(i);
       AppendValue(fields_[i], out);
     }
     out += '}';

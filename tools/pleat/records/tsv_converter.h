@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,8 @@ class TsvConverter final : public LinewiseConverter {
  public:
   // `name`: the input's, for messages.
   TsvConverter(const TableOptions& table, std::string name);
+
+  std::span<const DoubledName> doubled() const override { return columns_.doubled(); }
 
  private:
   absl::Status TakeLine(std::string_view record, uint64_t line, RecordLines& lines) override;

@@ -23,27 +23,39 @@ Examples:
     pleat rollup --key channel --value delta --time time --window 1m,1h \
         --allowed-lateness 30s wiki.ndjson.gz
 
-  Plays that producers may send twice, and for how long their ids are remembered
-  depends on the allowed lateness; those that are too late kept for later:
-    pleat rollup --key title --id play --time at --window 1h \
-        --allowed-lateness 5m --late late.ndjson plays.ndjson
+  Plays that producers may send twice within a day, also stamped anew; those
+  that are too late kept for later:
+    pleat rollup --key title --id play --deduplication-window 1d --time at \
+        --window 1h --allowed-lateness 5m --late late.ndjson plays.ndjson
+
+  Revenue by the day and by the month of a shop in Amsterdam:
+    pleat rollup --key shop --value cents --time at --window 1d,1mo \
+        --time-zone Europe/Amsterdam --allowed-lateness 1h sales.ndjson
 
   Late sales as corrections of the hours that are out, each with the id of the
   line that it corrects:
     pleat rollup --key shop --value cents --time at --window 1h \
         --allowed-lateness 1m --on-late correct --emission-id sales.ndjson
+
+  Requests by the minute, by path and status, of logs of CloudFront, the lines
+  of which are out of order:
+    pleat rollup --input w3c --key cs-uri-stem,sc-status --time date,time \
+        --window 1m --allowed-lateness 1h *.gz
 )";
 
 constexpr std::string_view kRollupNotes =
-    R"(Windows: they begin at multiples of their length since 1970, and their end is
-  not part of them. A window is final, and written, when the watermark is the
+    R"(Windows: days, weeks and months are those of the calendar of --time-zone (UTC),
+  and may have an hour more or less; weeks begin on Monday. Shorter windows are
+  counted from midnight. Their end is not part of them.
+  A window is final, and written, when the watermark is the
   allowed lateness and the margin past its end: it never changes again.
 Output: one line per key and window, in the order in which windows end:
     {"page":"Main","start":"2015-09-12T00:47:00.000000Z","end":"...","count":9,
      "sum":120,"reason":"final"}
   Times are printed in UTC, also with --time-zone.
-  sum with --value only. reason is final; end for what the end of the input
-  closed, which is not final; correction; and in the file of --open, open.
+  sum with --value only; null if no event had a number. reason is final; end
+  for what the end of the input closed, which is not final; correction; and in
+  the file of --open, open.
 Stats: lines = events + invalid + excluded;
   events = added + late + duplicate + conflict + clamped + corrected
            + over_limit;
@@ -59,12 +71,14 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
           "goes into an array, and a PATH that starts with / is a JSON Pointer; NAME is how\n"
           "it is called in the output. --key '' counts all events together"),
       {"value", "PATH",
-       "the number that an event adds, for \"sum\"; what is no number adds nothing, and the\n"
-       "event counts"},
+       "the number that an event adds, for \"sum\", also in quotes; what is no number adds\n"
+       "nothing, and the event counts"},
       {"id", "PATH",
        "the member that identifies an event within its key. An id seen before is a\n"
-       "duplicate, or with another value a conflict; neither counts. Ids are remembered\n"
-       "for ten times --allowed-lateness"},
+       "duplicate, or with another value a conflict; neither counts"},
+      {"deduplication-window", "DURATION",
+       "how long an id is remembered after its stamp, 46 bytes each (default ten times\n"
+       "the allowed lateness); longer where a retry has a stamp of its own"},
       Heading("Which lines are events"),
       CommonFlag(o, "where"),
       CommonFlag(o, "from"),
@@ -72,8 +86,11 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
       Heading("When a window comes out"),
       {"window", "DURATION[,...]",
        "the length of the windows (required); or several lengths, each a multiple of the\n"
-       "first, such as 1m,1h",
+       "first, such as 1m,1h. 1d, 1w and 1mo are days, weeks and months of --time-zone",
        ListOf(o.rollup, o.rollup.rollup.windows)},
+      {"window-offset", "DURATION",
+       "days begin this much later than at midnight, weeks than on Monday, months than\n"
+       "on the first: 6h, or 6d for weeks that begin on Sunday"},
       {"allowed-lateness", "DURATION",
        "events older than the watermark by more than this are late (required); a window\n"
        "is final this long after its end"},
@@ -98,6 +115,7 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
       CommonFlag(o, "time-unit"),
       CommonFlag(o, "time-zone"),
       CommonFlag(o, "time-format"),
+      CommonFlag(o, "time-year"),
       CommonFlag(o, "reorder"),
       {"on-late", "reject|clamp|correct",
        "count late events without adding them (default), add them to the earliest window\n"
@@ -144,7 +162,7 @@ std::vector<Flag> RollupFlags(RollupRunOptions& o) {
 }
 
 absl::Status CheckRollupOptions(const RollupRunOptions& options) {
-  absl::Status effects = CheckEffects(options);
+  absl::Status effects = CheckEffects(options, {.asks_clock = true});  // windows follow a zone
   if (!effects.ok() || options.has_time()) return effects;
   constexpr const char* kWhy = "needs --time, without which no event is late";
   if (!options.late_file.empty()) return WrongFlag("late", kWhy);

@@ -1,8 +1,24 @@
 #include "tools/pleat/rollup/rollup_run.h"
 
+#include "tools/pleat/errno_status.h"
+#include "tools/pleat/line_member.h"
 #include "tools/pleat/quantity_text.h"
 
 namespace pleat::cli {
+namespace {
+
+// ", such as "2.495,75 EUR"; a number is written as 2495.75", if the first line has such a text.
+std::string ExampleOfText(std::string_view line, const std::string& path) {
+  const std::string text = TextAt(line, path);
+  constexpr size_t kBytesShown = 40;
+  const bool is_amount = text.find_first_of("0123456789") != text.npos &&
+                         text.find(',') != text.npos && text.find_first_of(":/;") == text.npos;
+  if (!is_amount || text.size() > kBytesShown) return {};
+  return ", such as \"" + Printable(text) +
+         "\"; a number is written as 2495.75, without a currency";
+}
+
+}  // namespace
 
 absl::Status RollupRun::Open() {
   if (absl::Status opened = OpenCollection(); !opened.ok()) return opened;
@@ -67,10 +83,15 @@ std::string RollupRun::Summary(std::string_view fate) const {
   const LineCounts lines = collection().counts();
   const RollupLedger c = collection().ledger();
   const uint64_t mismatched = lines.mismatched;
-  const std::string no_numbers = mismatched == 0
-                                     ? ""
-                                     : "; " + Counted(mismatched, "value") + " that " +
-                                           (mismatched == 1 ? "is" : "are") + " no number";
+  const std::string no_numbers =
+      mismatched == 0
+          ? ""
+          : "; " + Counted(mismatched, "value") + " of " + InQuotes(options().rollup.value) +
+                (mismatched == 1 ? " is" : " are") + " no number" +
+                // Of the first line nobody knows whether it was left out.
+                (options().event.where.kind == Condition::Kind::kNone
+                     ? ExampleOfText(first_line(), options().rollup.value)
+                     : "");
   return SummaryText(
       {LinesRow(lines, c.late, c.over_limit,
                 {{c.duplicate, "duplicate"},

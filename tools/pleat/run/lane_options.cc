@@ -16,7 +16,7 @@ namespace pleat::cli {
 namespace {
 
 // Raised when a line comes to other messages than before.
-constexpr uint64_t kLinesVersion = 1;
+constexpr uint64_t kLinesVersion = 2;
 
 // Another one for any options by which records come to other messages.
 uint64_t VersionOf(const RunOptions& options) {

@@ -192,6 +192,12 @@ int LaneRun::Run() {
     return kExitFailed;
   }
   if (Interrupted()) return kExitSignal + StopSignal();
+  const uint64_t all = counts.records * options_.collections.size();
+  if (!options_.skips_invalid && counts.invalid > all - counts.invalid) {
+    SayOfRun("exit code 1, as " + Grouped(counts.invalid) + " of " + Counted(all, "record") +
+             " were invalid; --on-invalid skip takes that as it is");
+    return kExitFailed;
+  }
   return counts.over_limit > 0 ? kExitFailed : kExitDone;
 }
 

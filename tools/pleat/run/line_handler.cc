@@ -75,13 +75,15 @@ size_t LineHandler::BatchOf(std::span<const LogRecord> records) const {
 void LineHandler::HandleBatch(std::span<const LogRecord> records, Lane& lane) {
   Begin(records);
   lines_.clear();
+  arrivals_.clear();
   for (const LogRecord& each : records) {
     AppendLine(each, lines_);
     lines_ += '\n';
+    arrivals_.push_back(each.logged);
   }
   const size_t size = lines_.size();
   lines_.append(kLinePaddingBytes, ' ');
-  intake_->Push(std::string_view(lines_).substr(0, size), records.back().logged, Teller(lane));
+  intake_->Push(std::string_view(lines_).substr(0, size), arrivals_, Teller(lane));
   End();
 }
 

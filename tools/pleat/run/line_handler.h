@@ -51,6 +51,7 @@ class LineHandler final : public RunHandler {
   std::unique_ptr<JsonIntake> intake_;
   std::vector<Collection> collections_;
   std::string lines_;  // of the records that are being handled
+  std::vector<EngineTime> arrivals_;
 };
 
 }  // namespace pleat::cli

@@ -108,7 +108,7 @@ Other options: limits, what is printed around the result, --invalid, --late, and
   end. What makes other groups or windows needs another --consumer, or the
   partitions are parked: nothing is done with them, and nothing is lost.
 Exit codes: 0 done; 1 could not read or write, a partition is parked, events
-  over a limit, no record was usable; 2 wrong usage; 130, 143, 129 asked to end
+  over a limit, most records invalid; 2 wrong usage; 130, 143, 129 asked to end
   (SIGINT, SIGTERM, SIGHUP): all is written, and kept for the next run.
 )";
 
@@ -390,6 +390,11 @@ std::vector<Flag> RunFlags(RunOptions& o) {
       {"output-brokers", "HOST:PORT[,...]",
        "the brokers of topics that are written (default those of --brokers)",
        Text(o.output_brokers)},
+      {"on-invalid", "skip|most",
+       "lines that are no events: skip them; or skip them, but exit with 1 at the end if\n"
+       "they were more than the others (default). A run that follows a log has no end,\n"
+       "and is judged by pleat_run_invalid of --metrics",
+       OneOf(o.skips_invalid, {"most", "skip"})},
       {"invalid", "FILE", "lines that are no events go there",
        FileName(o.invalid_file, Dash::kRefused)},
       {"invalid-topic", "NAME", "or into this topic", Text(o.invalid_topic)},

@@ -53,6 +53,7 @@ struct RunOptions {
   std::string output_store;  // these: empty means none
   std::string output_topic;
   std::string output_brokers;  // of topics that are written; those of the topic that is read
+  bool skips_invalid = false;  // else the end of a log of mostly invalid records is a failure
   std::string invalid_file;
   std::string invalid_topic;
   std::string late_file;

@@ -303,7 +303,8 @@ void AppendRun::Conclude() {
   StampCounts stamps = events_->stamps();
   stamps.out_of_order = 0;  // a store keeps the order of the lines
   stamps.most_behind = Duration{0};
-  if (events_->counts().lines > 0) SayAdvice(events_->absent_paths(), stamps);
+  if (events_->counts().lines > 0)
+    SayAdvice(events_->asked_paths(), events_->absent_paths(), stamps);
 }
 
 }  // namespace

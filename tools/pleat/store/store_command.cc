@@ -105,7 +105,7 @@ OFFSET counts the records of one partition, from 0; so it needs --partition or
   --key. TIME is an instant of `appended`, such as 2026-11-28T12:00:00Z; a date
   is its beginning in UTC.
 Exit codes: 0 done; 1 damaged, something lost, no event store, could not be read
-  or written, no usable line, --strict, --on-invalid fail; 2 wrong usage;
+  or written, most lines invalid, --strict, --on-invalid fail; 2 wrong usage;
   130, 143, 129 asked to end (SIGINT, SIGTERM, SIGHUP).
 )";
 
@@ -341,6 +341,7 @@ constexpr ActionFlags kFlagsOfActions[] = {
     {"time-unit", "append"},
     {"time-zone", "append"},
     {"time-format", "append"},
+    {"time-year", "append"},
     {"id", "append"},
     {"partitions", "append and copy"},
     {"durability", "append"},
@@ -425,7 +426,7 @@ absl::Status CompleteAppend(const GivenFlags& given, StoreOptions& options) {
     if (job.event.key.size() != 1) return WrongFlag("key", "append takes one PATH");
   }
   if (job.event.time.empty()) {
-    for (const std::string_view name : {"time-unit", "time-zone", "time-format"}) {
+    for (const std::string_view name : {"time-unit", "time-zone", "time-format", "time-year"}) {
       if (given.Has(name)) return WrongFlag(name, "needs --time");
     }
   }
@@ -464,6 +465,7 @@ std::vector<Flag> StoreFlags(StoreOptions& options) {
       CommonFlag(o, "time-unit"),
       CommonFlag(o, "time-zone"),
       CommonFlag(o, "time-format"),
+      CommonFlag(o, "time-year"),
       {"id", "PATH", "the member that is the id of the record, as text", Text(options.id)},
       {"durability", "process|interval|group",
        "how records are kept on the way: when they are in a file; also synced at least\n"

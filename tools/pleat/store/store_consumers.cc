@@ -1,6 +1,7 @@
 #include "tools/pleat/store/store_consumers.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <utility>
 #include <vector>

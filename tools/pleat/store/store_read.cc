@@ -21,7 +21,7 @@
 namespace pleat::cli {
 namespace {
 
-constexpr int kLookAgainMs = 100;
+constexpr int kStoreLookMs = 100;
 
 std::string Base64(std::string_view bytes) {
   return absl::Base64Escape({bytes.data(), bytes.size()});
@@ -82,7 +82,7 @@ class StoreRead {
       if (status.ok()) status = out.Flush();
       if (!status.ok() || !options_.follow || Interrupted()) return status;
       pollfd signal{InterruptFd(), POLLIN, 0};
-      poll(&signal, 1, kLookAgainMs);
+      poll(&signal, 1, kStoreLookMs);
       if (Interrupted()) return absl::OkStatus();
       if (absl::Status refreshed = store_.Refresh(); !refreshed.ok()) return refreshed;
     }
