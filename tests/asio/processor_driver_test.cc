@@ -200,7 +200,7 @@ TEST(ProcessorDriver, ARoundThatLeavesMoreIsFollowedAtOnce) {
 
 TEST(ProcessorDriver, AFailedRoundIsTriedAgainAndLosesNothing) {
   struct Broken final : PartitionedLog {
-    explicit Broken(PartitionedLog& log) : log(log) {}
+    explicit Broken(PartitionedLog& whole) : log(whole) {}
     absl::StatusOr<bool> Poll(LogListener& listener) override {
       if (!error.ok()) return error;
       return log.Poll(listener);

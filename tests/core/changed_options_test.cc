@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -430,7 +431,7 @@ struct RollupLife {
       for (int minute = 0; minute < 5; ++minute) counter.Add(key, 1, kT0 + minute * 1min);
     }
     engine->Advance(kT0 + 4min + 30s);
-    counter.Pop(100);
+    std::ignore = counter.Pop(100);
   }
   size_t kept() const { return counter.History("a", kT0, kT0 + 1h).size(); }
 

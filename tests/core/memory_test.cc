@@ -406,7 +406,7 @@ TEST_F(BoundedMemory, AClosedFolderGivesItsMemoryBack) {
     EXPECT_GE(ResidentBytes() - before, 16 * kMiB);
     folder_->Close();
     // An extent that is empty, and one with pages for the next blocks, stay.
-    EXPECT_LE(ResidentBytes() - before, 6 * kMiB) << "round " << round;
+    EXPECT_LE(ResidentBytes() - before, kSlack) << "round " << round;
     folder_ = *Hitting::Open(*engine_, "hits", {.quiet_period = 1h, .max_wait = 1h});
   }
 }

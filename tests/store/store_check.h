@@ -81,7 +81,9 @@ inline StoreModel::Cut CheckBeginning(FaultyStorage& storage, StoreDurability du
       models, [&](const StoreModel* each) { return each->HasBeginning(end, *all); });
   EXPECT_NE(model, models.end()) << testing::PrintToString(end)
                                  << " is no place where a block ended, or has other records";
-  if (model != models.end()) EXPECT_EQ(NotesOf(**store), (*model)->NotesAt(end));
+  if (model != models.end()) {
+    EXPECT_EQ(NotesOf(**store), (*model)->NotesAt(end));
+  }
   return end;
 }
 

@@ -441,7 +441,9 @@ TEST_P(StoreThreads, OneTrimsWhileOthersTakeNotesAndOneReads) {
                              {.partition = partition, .note = StoreNote{name, number}})
                     .outcome,
                 AppendOutcome::kAppended);
-      if (i % 20 == 0) ASSERT_TRUE(store->Commit().ok());
+      if (i % 20 == 0) {
+        ASSERT_TRUE(store->Commit().ok());
+      }
     }
     --writers;
   };
@@ -457,7 +459,9 @@ TEST_P(StoreThreads, OneTrimsWhileOthersTakeNotesAndOneReads) {
       for (const StoredRecord& record : page.records()) {
         ASSERT_EQ(record.payload, std::to_string(next++));
       }
-      if (writers == 0) ASSERT_TRUE(store->Commit().ok());
+      if (writers == 0) {
+        ASSERT_TRUE(store->Commit().ok());
+      }
     }
   };
   std::thread first([&] { write(0); });

@@ -59,6 +59,7 @@ size_t CsvConverter::TakePlainRow(std::string_view text, RecordLines& lines) {
   if (record.ends_with('\r')) record.remove_suffix(1);
   if (record.empty() || record[0] == kByteOrderMark[0]) return 0;
   if (comment_ != 0 && record[0] == comment_) return 0;
+  if (text.size() - record.size() < kBytesBehindRow) return 0;
   if (!AppendPlainRow(columns_, separator_, FieldQuotes::kTaken, record, lines.text())) return 0;
   lines.End(line_++, record);
   return end + 1;

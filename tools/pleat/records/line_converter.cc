@@ -2,6 +2,8 @@
 
 #include <pleat/json_lines.h>
 
+#include "tools/pleat/records/plain_row.h"
+
 namespace pleat::cli {
 
 absl::StatusOr<size_t> LinewiseConverter::Take(std::string_view text, RecordLines& lines) {
@@ -23,8 +25,11 @@ absl::StatusOr<size_t> LinewiseConverter::Take(std::string_view text, RecordLine
 absl::Status LinewiseConverter::End(RecordLines& lines) { return Emit(lines); }
 
 absl::Status LinewiseConverter::Emit(RecordLines& lines) {
+  const size_t size = record_.size();
+  record_.append(kBytesBehindRow, '\0');
+  const std::string_view record(record_.data(), size);
   absl::Status status =
-      too_long_ ? TakeTooLong(record_, line_, lines) : TakeLine(record_, line_, lines);
+      too_long_ ? TakeTooLong(record, line_, lines) : TakeLine(record, line_, lines);
   ++line_;
   record_.clear();
   too_long_ = false;

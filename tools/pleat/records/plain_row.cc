@@ -1,11 +1,11 @@
+// A record is read 64 bytes at a time: a bit for each byte tells where fields end, and which bytes are in
+// quotes, as simdjson finds strings (Langdale and Lemire, "Parsing Gigabytes of JSON per Second", 2019).
 #include "tools/pleat/records/plain_row.h"
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 
 #include "tools/pleat/records/field_value.h"
 
@@ -16,193 +16,189 @@
 namespace pleat::cli {
 namespace {
 
-constexpr size_t kBlock = 16;
+constexpr size_t kBlock = 64;
+constexpr size_t kPiece = 16;  // of a copy
+static_assert(kBytesBehindRow >= kBlock && Columns::kBytesBehind >= kPiece);
 
-// Of sixteen bytes a bit for each that ends a field; and for each that has to be escaped, or may be
-// one of quotes.
+uint64_t FirstBits(size_t count) noexcept { return (uint64_t{1} << count) - 1; }
+
+// A bit for each byte of a block.
 struct Marks {
-  uint32_t separators;
-  uint32_t others;
+  uint64_t separators = 0;
+  uint64_t quotes = 0;
+  uint64_t escapes = 0;  // bytes that have to be escaped, and backslashes
 };
 
 Marks MarksOf(const char* block, char separator) noexcept {
+  Marks marks;
 #if defined(__SSE2__)
-  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block));
-  const auto are = [bytes](char c) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)); };
-  const __m128i separators = are(separator);
-  const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
-  const __m128i others = _mm_or_si128(control, _mm_or_si128(are('"'), are('\\')));
-  return {static_cast<uint32_t>(_mm_movemask_epi8(separators)),
-          static_cast<uint32_t>(_mm_movemask_epi8(_mm_andnot_si128(separators, others)))};
+  for (size_t i = 0; i < kBlock; i += kPiece) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + i));
+    const auto are = [bytes](char c) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c)); };
+    const auto bits = [i](__m128i marked) {
+      return uint64_t{static_cast<uint32_t>(_mm_movemask_epi8(marked))} << i;
+    };
+    const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
+    marks.separators |= bits(are(separator));
+    marks.quotes |= bits(are('"'));
+    marks.escapes |= bits(_mm_or_si128(control, are('\\')));
+  }
 #else
-  Marks marks{};
   for (size_t i = 0; i < kBlock; ++i) {
     const char c = block[i];
-    const bool is_other = static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';
-    marks.separators |= uint32_t{c == separator} << i;
-    marks.others |= uint32_t{is_other && c != separator} << i;
+    marks.separators |= uint64_t{c == separator} << i;
+    marks.quotes |= uint64_t{c == '"'} << i;
+    marks.escapes |= uint64_t{static_cast<unsigned char>(c) < 0x20 || c == '\\'} << i;
   }
-  return marks;
 #endif
+  return marks;
 }
 
-uint32_t FirstBits(size_t count) noexcept { return (uint32_t{1} << count) - 1; }
-
 // A bit for each of sixteen bytes that is a digit.
-uint32_t DigitsOf(const char* block) noexcept {
+uint32_t DigitsOf(const char* piece) noexcept {
 #if defined(__SSE2__)
-  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block));
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(piece));
   const __m128i values = _mm_sub_epi8(bytes, _mm_set1_epi8('0'));
   const __m128i small = _mm_cmpeq_epi8(_mm_min_epu8(values, _mm_set1_epi8(9)), values);
   return static_cast<uint32_t>(_mm_movemask_epi8(small));
 #else
   uint32_t digits = 0;
-  for (size_t i = 0; i < kBlock; ++i) digits |= uint32_t{block[i] >= '0' && block[i] <= '9'} << i;
+  for (size_t i = 0; i < kPiece; ++i) digits |= uint32_t{piece[i] >= '0' && piece[i] <= '9'} << i;
   return digits;
 #endif
 }
 
-// Copies by whole blocks where so many bytes may be read behind the text.
-char* Copy(std::string_view text, size_t behind, char* to) noexcept {
-  if (behind < kBlock) return std::copy_n(text.data(), text.size(), to);
-  for (size_t at = 0; at < text.size(); at += kBlock) {
-    std::memcpy(to + at, text.data() + at, kBlock);
-  }
-  return to + text.size();
-}
-
-// Whether a field is a number of up to sixteen digits with a point or none, as most numbers are. At least
-// sixteen bytes can be read from its begin on.
-bool IsShortNumber(std::string_view field) noexcept {
-  if (field.size() > kBlock) return false;
-  const uint32_t others = ~DigitsOf(field.data()) & FirstBits(field.size());
-  const bool has_zero = field[0] == '0';
-  if (others == 0) return !has_zero || field.size() == 1;
-  const auto at = static_cast<size_t>(std::countr_zero(others));
-  return (others & (others - 1)) == 0 && field[at] == '.' && at > 0 && at + 1 < field.size() &&
-         (!has_zero || at == 1);
-}
-
-bool MayBeBare(char first) noexcept {
-  return (first >= '0' && first <= '9') || first == '-' || first == 't' || first == 'f' ||
-         first == 'n';
-}
-
-// The members of an object one after the other, in room that is enough for all.
-struct Row {
-  std::string_view record;
-  std::string_view first_name;
-  const char* beginnings;        // of all members
-  std::span<const size_t> ends;  // in them, of the columns to come; the first is where one begins
-  char* to;
-
-  // False: there is no column left for it, or it is the name of the first one.
-  bool Add(size_t begin, size_t end) {
-    const std::string_view field(record.data() + begin, end - begin);
-    const size_t behind = record.size() - end;
-    if (ends.size() == 1 || (ends[0] == 0 && field == first_name)) return false;
-    to = Copy({beginnings + ends[0], ends[1] - ends[0]}, Columns::kBytesBehind, to);
-    ends = ends.subspan(1);
-    if (field.empty()) {
-      std::memcpy(to, "null", 4);
-      to += 4;
-    } else if (MayBeBare(field[0]) &&
-               ((behind >= kBlock && IsShortNumber(field)) || IsBareField(field))) {
-      to = Copy(field, behind, to);
-    } else {
-      *to++ = '"';
-      to = Copy(field, behind, to);
-      *to++ = '"';
-    }
+// Follows the quotes of a record from block to block.
+class QuotedParts {
+ public:
+  // Takes the separators in quotes out of `marks`. False: a quote that neither begins nor ends a field.
+  bool Take(Marks& marks) noexcept {
+    if ((marks.quotes | inside_ | behind_quote_) != 0 && !TakeQuotes(marks)) return false;
+    behind_separator_ = marks.separators >> (kBlock - 1);
     return true;
   }
+
+ private:
+  bool TakeQuotes(Marks& marks) noexcept {
+    // From the quote that opens up to the one that closes, without it.
+    uint64_t inside = marks.quotes;
+    for (size_t shift = 1; shift < kBlock; shift *= 2) inside ^= inside << shift;
+    inside ^= inside_;
+    marks.separators &= ~inside;
+    const uint64_t opening = marks.quotes & inside;
+    const uint64_t closing = marks.quotes & ~inside;
+    const uint64_t begins = marks.separators << 1 | behind_separator_;
+    const uint64_t ends = closing << 1 | behind_quote_;
+    inside_ = uint64_t{0} - (inside >> (kBlock - 1));
+    behind_quote_ = closing >> (kBlock - 1);
+    return (opening & ~begins) == 0 && (ends & ~marks.separators) == 0;
+  }
+
+  // Of the first byte to come.
+  uint64_t inside_ = 0;  // or all bits
+  uint64_t behind_quote_ = 0;
+  uint64_t behind_separator_ = 1;
 };
 
-enum class Fit : uint8_t { kFits, kHasQuotes, kNeedsMore };
+// By whole pieces, one at least.
+inline char* Copy(const char* from, size_t size, char* to) noexcept {
+  char* const end = to + size;
+  do {
+    std::memcpy(to, from, kPiece);
+    to += kPiece;
+    from += kPiece;
+  } while (to < end);
+  return end;
+}
 
-// A record in which no quote and no escape is.
-Fit AddBareFields(char separator, Row& out) {
-  // A copy stays in registers: what is written through a pointer to bytes might be a part of `out`.
-  Row row = out;
-  const std::string_view record = row.record;
-  char last[kBlock];
+// Whether a field that begins with a digit is a number. Most are no longer than a piece.
+inline bool IsNumber(const char* field, size_t size) noexcept {
+  const uint64_t others = ~uint64_t{DigitsOf(field)} & FirstBits(std::min(size, kPiece));
+  if ((others & (others - 1)) != 0) return false;  // a point is one
+  if (size > kPiece) return IsBareField({field, size});
+  const bool has_zero = field[0] == '0';
+  if (others == 0) return !has_zero || size == 1;
+  const auto at = static_cast<size_t>(std::countr_zero(others));
+  return field[at] == '.' && at + 1 < size && (!has_zero || at == 1);
+}
+
+inline bool IsBare(const char* field, size_t size) noexcept {
+  const char first = *field;
+  if (first >= '0' && first <= '9') return IsNumber(field, size);
+  const bool may_be = first == '-' || first == 't' || first == 'f' || first == 'n';
+  return may_be && IsBareField({field, size});
+}
+
+inline char* CopyValue(const char* field, size_t size, char* to) noexcept {
+  if (size == 0) {
+    std::memcpy(to, "null", 4);
+    return to + 4;
+  }
+  if (IsBare(field, size)) return Copy(field, size, to);
+  *to++ = '"';
+  to = Copy(field, size, to);
+  *to++ = '"';
+  return to;
+}
+
+// A record that repeats the header does so.
+bool BeginsWith(std::string_view record, std::string_view name, char separator) {
+  if (record.starts_with('"')) record.remove_prefix(1);
+  const bool differs = !name.empty() && !record.starts_with(name[0]);  // mostly by its first byte
+  if (differs || !record.starts_with(name)) return false;
+  record.remove_prefix(name.size());
+  return record.empty() || record[0] == separator || record[0] == '"';
+}
+
+// Writes the members, and returns where they end; null: the record is another one.
+char* CopyMembers(const Columns& columns, char separator, FieldQuotes quotes,
+                  std::string_view record, char* to) {
+  const char* const names = columns.beginnings().data();
+  const size_t* name_end = columns.ends().data();
+  const size_t* const last = name_end + columns.names().size();
+  QuotedParts quoted;
   size_t begin = 0;
-  for (size_t at = 0; at < record.size(); at += kBlock) {
-    const char* block = record.data() + at;
-    if (record.size() - at < kBlock) {
-      std::memset(last, separator == 'x' ? 'y' : 'x', kBlock);  // marks nothing
-      std::memcpy(last, block, record.size() - at);
-      block = last;
+  for (size_t at = 0; at <= record.size(); at += kBlock) {
+    Marks marks = MarksOf(record.data() + at, separator);
+    // The end of the record ends a field, and what follows is nothing.
+    if (const size_t left = record.size() - at; left < kBlock) {
+      const uint64_t here = FirstBits(left);
+      marks = {(marks.separators & here) | (here + 1), marks.quotes & here, marks.escapes & here};
     }
-    Marks marks = MarksOf(block, separator);
-    if (marks.others != 0) {
-      return block[std::countr_zero(marks.others)] == '"' ? Fit::kHasQuotes : Fit::kNeedsMore;
-    }
+    if (quotes == FieldQuotes::kNone ? marks.quotes != 0 : !quoted.Take(marks)) return nullptr;
+    if ((marks.escapes & ~marks.separators) != 0) return nullptr;
     for (; marks.separators != 0; marks.separators &= marks.separators - 1) {
+      if (name_end == last) return nullptr;
       const size_t end = at + static_cast<size_t>(std::countr_zero(marks.separators));
-      if (!row.Add(begin, end)) return Fit::kNeedsMore;
+      to = Copy(names + name_end[0], name_end[1] - name_end[0], to);
+      ++name_end;
+      const char* field = record.data() + begin;
+      size_t size = end - begin;
+      if (size > 0 && *field == '"') {
+        ++field;
+        size -= 2;
+      }
+      to = CopyValue(field, size, to);
       begin = end + 1;
     }
   }
-  const bool fits = row.Add(begin, record.size());
-  out = row;
-  return fits ? Fit::kFits : Fit::kNeedsMore;
-}
-
-// The first byte that ends a field, has to be escaped or is a quote, or the size.
-size_t FirstMark(std::string_view text, char separator) noexcept {
-  size_t at = 0;
-  for (; text.size() - at >= kBlock; at += kBlock) {
-    const Marks marks = MarksOf(text.data() + at, separator);
-    const uint32_t any = marks.separators | marks.others;
-    if (any != 0) return at + static_cast<size_t>(std::countr_zero(any));
-  }
-  const auto is_mark = [separator](char c) {
-    return c == separator || static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';
-  };
-  while (at < text.size() && !is_mark(text[at])) ++at;
-  return at;
-}
-
-// A record with fields in quotes, in which no quotes are.
-bool AddQuotedFields(char separator, Row& out) {
-  Row row = out;
-  const std::string_view record = row.record;
-  for (size_t begin = 0; begin <= record.size();) {
-    const bool quoted = begin < record.size() && record[begin] == '"';
-    if (quoted) ++begin;
-    const char end_mark = quoted ? '"' : separator;
-    size_t end = begin + FirstMark(record.substr(begin), end_mark);
-    if (end < record.size() ? record[end] != end_mark : quoted) return false;
-    if (!row.Add(begin, end)) return false;
-    if (quoted) ++end;
-    if (end < record.size() && record[end] != separator) return false;
-    begin = end + 1;
-  }
-  out = row;
-  return true;
+  const bool whole = begin > record.size();  // or a quote is not closed
+  return whole && name_end == last ? to : nullptr;
 }
 
 }  // namespace
 
 bool AppendPlainRow(const Columns& columns, char separator, FieldQuotes quotes,
                     std::string_view record, std::string& out) {
+  if (BeginsWith(record, columns.names()[0], separator)) return false;
   constexpr size_t kMoreForAValue = 4;  // quotes, or `null` for nothing
   const size_t before = out.size();
   out.resize(before + columns.beginnings().size() + record.size() +
-             columns.names().size() * kMoreForAValue + kBlock);
-  const Row empty{record, columns.names()[0], columns.beginnings().data(), columns.ends(),
-                  out.data() + before};
-  Row row = empty;
-  Fit fit = AddBareFields(separator, row);
-  if (fit == Fit::kHasQuotes && quotes == FieldQuotes::kTaken) {
-    row = empty;
-    fit = AddQuotedFields(separator, row) ? Fit::kFits : Fit::kNeedsMore;
-  }
-  const bool taken = fit == Fit::kFits && row.ends.size() == 1;
-  if (taken) *row.to++ = '}';
-  out.resize(taken ? static_cast<size_t>(row.to - out.data()) : before);
-  return taken;
+             columns.names().size() * kMoreForAValue + kPiece);
+  char* end = CopyMembers(columns, separator, quotes, record, out.data() + before);
+  if (end != nullptr) *end++ = '}';
+  out.resize(end == nullptr ? before : static_cast<size_t>(end - out.data()));
+  return end != nullptr;
 }
 
 }  // namespace pleat::cli

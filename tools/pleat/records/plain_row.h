@@ -3,6 +3,7 @@
 // first, and read any other record byte by byte.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -13,9 +14,12 @@ namespace pleat::cli {
 // Whether fields may stand in quotes.
 enum class FieldQuotes : bool { kNone, kTaken };
 
+// So many bytes are read behind a record, whatever they are.
+inline constexpr size_t kBytesBehindRow = 64;
+
 // Appends the object of a record, without the newline of its line. Returns false, and appends nothing,
-// if the record is another than those above, or may repeat the header.
-// REQUIRES: there is a header.
+// if the record is another than those above, or repeats the name of the first column.
+// REQUIRES: there is a header; kBytesBehindRow bytes can be read behind the record.
 bool AppendPlainRow(const Columns& columns, char separator, FieldQuotes quotes,
                     std::string_view record, std::string& out);
 
