@@ -422,7 +422,7 @@ TEST(MetricsOfProcessors, SayHowEachLaneStands) {
     EXPECT_THAT(text, HasSubstr(line));
   }
   for (const std::string name : {"unread", "behind_seconds", "commits_total", "snapshots_total",
-                                  "takeover_timestamp_seconds"}) {
+                                 "takeover_timestamp_seconds"}) {
     EXPECT_THAT(text, Not(HasSubstr("pleat_lane_" + name + of(5)))) << "nobody knows";
   }
 }
