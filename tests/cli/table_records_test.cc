@@ -229,22 +229,25 @@ TEST(CsvRecords, AgreeWithAPlainReader) {
 TEST(TableRecords, RowsOfManyColumnsAgreeWithAPlainReader) {
   ForEachSeed(1, 2000, [](uint64_t seed) {
     std::mt19937_64 random(seed);
-    constexpr std::string_view kFields[] = {"",
-                                            "0",
-                                            "-12.50",
-                                            "12345678901234567890",
-                                            "007",
-                                            "7e2",
-                                            "true",
-                                            "null",
-                                            "a",
-                                            "fifteen letters",
-                                            "sixteen letters,",
-                                            "a text that is longer than two blocks of sixteen",
-                                            "caf\xc3\xa9",
-                                            "C:\\temp",
-                                            "5\" pipe",
-                                            "a\tb"};
+    constexpr std::string_view kFields[] = {
+        "",
+        "0",
+        "-12.50",
+        "12345678901234567890",
+        "007",
+        "7e2",
+        "true",
+        "null",
+        "a",
+        "fifteen letters",
+        "sixteen letters,",
+        "a text that is longer than the sixty-four bytes, which are read at once",
+        "caf\xc3\xa9",
+        "C:\\temp",
+        "5\" pipe",
+        "5\" by 7\"",
+        "a\tb",
+        "of two\nlines"};
     const char separator = ",;|\t"[random() % 4];
     const size_t columns = 1 + random() % 12;
     std::string text = "first";
@@ -256,7 +259,8 @@ TEST(TableRecords, RowsOfManyColumnsAgreeWithAPlainReader) {
       text += random() % 8 == 0 ? "\r\n" : "\n";
       for (size_t i = 0; i < fields; ++i) {
         std::string field(kFields[random() % std::size(kFields)]);
-        if (random() % 3 == 0) field = '"' + field + '"';
+        const bool quoted = random() % 3 == 0 || field.find('\n') != field.npos;
+        if (quoted) field = '"' + field + (random() % 64 == 0 ? "\"more" : "\"");
         if (i == 0 && random() % 16 == 0) field = "first";
         text += (i == 0 ? "" : std::string(1, separator)) + field;
       }
