@@ -118,11 +118,9 @@ void ExpectLines(InputFormat format, std::string_view text, const Converted& con
 std::string PlainValue(const std::string& field) {
   if (field.empty()) return "null";
   const std::optional<PlainJson> json = ParsePlainJson(field);
-  const bool is_text =
-      !json || json->kind >= PlainJson::Kind::kString ||
-      field.find_first_of(" \t\r\n") != std::string::npos ||
-      (json->kind == PlainJson::Kind::kNumber && field.find_first_of("eE") != std::string::npos);
-  return is_text ? QuotePlainJson(field) : field;
+  const bool is_number = json && json->kind == PlainJson::Kind::kNumber &&
+                         field.find_first_of("eE \t\r\n") == std::string::npos;
+  return is_number ? field : QuotePlainJson(field);
 }
 
 void ExpectPlainRecords(InputFormat format, std::string_view text, const Converted& converted) {

@@ -28,9 +28,7 @@
 #include <pleat/state_directory.h>
 #include <valgrind/callgrind.h>
 
-#include "tools/pleat/byte_source.h"
-#include "tools/pleat/records/input_format.h"
-#include "tools/pleat/records/line_map.h"
+#include "bench/table_text.h"
 
 namespace pleat::bench {
 namespace {
@@ -402,49 +400,12 @@ void CountLines(const std::string& scenario, const Log& log, size_t groups) {
 
 // --- Tables
 
-// The bytes of a table that is in memory.
-class Text final : public cli::ByteSource {
- public:
-  explicit Text(std::string_view text) : text_(text) {}
-  absl::StatusOr<size_t> Read(char* to, size_t size) override {
-    const size_t got = text_.copy(to, size);
-    text_.remove_prefix(got);
-    return got;
-  }
-
- private:
-  std::string_view text_;
-};
-
-// An export of ten columns, as of a web server. `quote`: nothing, or a quotation mark about each field.
-std::string Table(const std::string& quote) {
-  const std::string between = quote + "," + quote;
-  std::string text = "time,user,path,status,bytes,latency_ms,country,agent,referrer,session\n";
-  for (size_t i = 0; i < kGroups; ++i) {
-    const std::string agent =
-        i % 3 == 0 ? "curl/8.4.0" : "Mozilla/5.0 (X11; Linux x86_64; rv:120.0)";
-    text += quote + std::to_string(1'700'000'000'000 + i) + between + "u" +
-            std::to_string(i % 500) + between + "/posts/" + std::to_string(i % 300) + "/comments" +
-            between + "200" + between + std::to_string(i * 7) + between + std::to_string(i % 300) +
-            ".25" + between + "DE" + between + agent + between +
-            (i % 2 == 0 ? "" : "https://example.org/a/b") + between + "s" + std::to_string(i * 11) +
-            quote + "\n";
-  }
-  return text;
-}
-
 // From the text of the rows to that of the lines of JSON.
 void CountTable(const std::string& scenario, const std::string& table) {
-  cli::LineMap map;
-  const auto lines =
-      cli::ConvertedInput(cli::InputFormat::kCsv, std::make_unique<Text>(table), "table", map);
+  const auto lines = LinesOfTable(table);
   std::string out(4 * table.size(), '\0');
-  size_t size = 0;
-  Count(scenario, [&] {
-    while (const size_t got = *lines->Read(out.data() + size, out.size() - size)) size += got;
-  });
-  const auto rows = std::count(out.begin(), out.begin() + static_cast<ptrdiff_t>(size), '\n');
-  Expect(rows == ptrdiff_t{kGroups}, "every row becomes a line");
+  Count(scenario, [&] { ReadAll(*lines, out); });
+  Expect(std::ranges::count(out, '\n') == ptrdiff_t{kGroups}, "every row becomes a line");
 }
 
 // --- Live sets
@@ -596,6 +557,7 @@ int main() {
   for (const size_t bytes : {8, 60}) pleat::bench::CountKeySize(bytes);
   pleat::bench::CountLines("ndjson_open/1", pleat::bench::OpeningLog(), 5'504);
   pleat::bench::CountLines("ndjson_fold/1", pleat::bench::FoldingLog(keys), 800);
-  pleat::bench::CountTable("csv_row/1", pleat::bench::Table(""));
-  pleat::bench::CountTable("csv_quoted_row/1", pleat::bench::Table("\""));
+  pleat::bench::CountTable("csv_row/1", pleat::bench::TableText(pleat::bench::kGroups, ""));
+  pleat::bench::CountTable("csv_quoted_row/1",
+                           pleat::bench::TableText(pleat::bench::kGroups, "\""));
 }

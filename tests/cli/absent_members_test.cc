@@ -197,6 +197,16 @@ TEST(AbsentMembers, QuotesAndPointersMakeMarksLetters) {
               HasSubstr("has a comma in it: this option takes one path"));
 }
 
+// The message says how to write them; a guess would take the marks for letters.
+TEST(AbsentMembers, MarksInTheWrongPlaceGetNoGuess) {
+  for (const char* const key : {"'a.b?|c'", "'x.id||y'", "'a[k=x?|y].v'", "'a[k=].v'"}) {
+    const Finished r = PleatRun("fold -q 1m -k " + std::string(key), "");
+    EXPECT_EQ(r.code, 2) << key;
+    EXPECT_THAT(r.err, Not(HasSubstr("did you mean"))) << key;
+  }
+  EXPECT_THAT(PleatRun("fold -q 1m -k a..b", "").err, HasSubstr("did you mean \"a.b\""));
+}
+
 TEST(AbsentMembers, BarInAValueIsToldHowToWriteAny) {
   const Finished r = PleatRun("fold -k k -q 1m --where 'a=x|y'", "");
   EXPECT_EQ(r.code, 2);
@@ -238,6 +248,9 @@ TEST(MostInvalid, HalfOfTheLinesAreNotMost) {
   EXPECT_EQ(code("{\"k\":1}\n{\"k\":2,\"x\":1}\n{}\n{}\n{}\n", "--where x!=1"), 1);
   EXPECT_EQ(code("{\"k\":1}\n{\"k\":2,\"x\":1}\n{}\n", "--where x!=1"), 0);
   EXPECT_EQ(code("{\"k\":1}\n{\"k\":2,\"x\":1}\n{}\n{}\n", "--where x!=1"), 1);
+  EXPECT_THAT(
+      PleatRun("fold -k k -q 1m --where x!=1", "{\"k\":1}\n{\"k\":2,\"x\":1}\n{}\n{}\n").err,
+      HasSubstr("as 2 of 3 lines that were not excluded were invalid"));
   EXPECT_EQ(code(""), 0);
   EXPECT_EQ(code("{\"k\":1}\n{}\n{}\n", "--on-invalid most"), 1);
 }
@@ -297,6 +310,9 @@ TEST(DoubledNames, AreSaidToWhoAsksForThem) {
               HasSubstr("<stdin> has 2 columns named \"a.b\"; --merge takes the first, and the "
                         "other is \"a.b_2\"\n"));
   EXPECT_THAT(said("-k k --merge 'x=last(Sprint_2)'"), Not(HasSubstr("columns named")));
+  for (const char* const key : {"'Sprint|k'", "'no|Sprint'", "'no|/Sprint?'"}) {
+    EXPECT_THAT(said("-k " + std::string(key)), HasSubstr("3 columns named \"Sprint\"")) << key;
+  }
   EXPECT_THAT(
       PleatRun("rollup --input tsv -k a --window 1m --allowed-lateness 0", "a\ta\n1\t2\n").err,
       HasSubstr("<stdin> has 2 columns named \"a\"; --key takes the first, and the other is "

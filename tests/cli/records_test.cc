@@ -38,7 +38,7 @@ TEST(LogfmtRecords, PairsBecomeMembers) {
                           R"("url":"http://x/?a=b","flag":true})",
                           R"(4: {"k":"v"})"));
   EXPECT_THAT(Logfmt("a= b=\"\" c=true d=null\n"),
-              ElementsAre(R"(1: {"a":null,"b":null,"c":true,"d":null})"));
+              ElementsAre(R"(1: {"a":null,"b":null,"c":"true","d":"null"})"));
 }
 
 TEST(LogfmtRecords, EscapesOfJsonAndOfGo) {

@@ -458,6 +458,40 @@ TEST_F(RunStateTest, OtherPeriodsHoldFromTheNewestSnapshotOn) {
   EXPECT_EQ(run("--quiet 2m --max-wait 1h").find("--quiet is"), std::string::npos);
 }
 
+// Of a group that was open before the cap there is no weight; it weighs what comes from then on.
+TEST_F(RunStateTest, ACapOfBytesMayComeGoAndChange) {
+  const std::string fold = "fold --key k --time t --quiet 1m --no-meta --merge 'n=count()' ";
+  const std::string first = dir_.Write("first", Edits(0, 5));
+  const std::string more = dir_.Write("more", Edits(5, 10));
+  const std::string all = RunToEnd(Pleat(fold + first + " " + more)).out;
+  using Words = std::pair<std::string, std::string>;
+  for (const auto& [before, now] : {Words("", "--max-bytes 1M "), Words("--max-bytes 1M ", ""),
+                                    Words("--max-bytes 1M ", "--max-bytes 2M ")}) {
+    const TemporaryDirectory dir;
+    const std::string kept = fold + "--state " + (dir / "j ");
+    const Finished one = RunToEnd(Pleat(kept + "--at-end keep " + before + first));
+    const Finished two = RunToEnd(Pleat(kept + "--at-end flush " + now + more));
+    EXPECT_EQ(one.code + two.code, 0) << one.err << two.err;
+    EXPECT_EQ(one.out + two.out, all);
+  }
+}
+
+TEST_F(RunStateTest, WhatHappensAtALimitAndToLateEventsMayChange) {
+  const auto run = [&](const std::string& command, const std::string& words) {
+    const std::string file = dir_.Write(command, Edits(0, 5));
+    const Finished r = RunToEnd(Pleat(command + " --key k --time t --at-end keep --output " +
+                                      (dir_ / (command + "-out")) + " --state " +
+                                      (dir_ / (command + "-state")) + " " + words + " " + file));
+    EXPECT_EQ(r.code, 0) << r.err;
+  };
+  run("fold", "--quiet 1m --max-groups 9");
+  run("fold", "--quiet 1m --max-groups 9 --on-limit emit");
+  run("live", "--member m=t --ttl 1m --max-members 9");
+  run("live", "--member m=t --ttl 1m --max-members 9 --on-limit drop");
+  run("rollup", "--window 1m --allowed-lateness 1m");
+  run("rollup", "--window 1m --allowed-lateness 1m --on-late clamp");
+}
+
 TEST_F(RunStateTest, AnEmptyKeepOfOptionsIsRefused) {
   const std::string file = dir_.Write("file", Edits(0, 5));
   const auto refused = [&](const std::string& words) {

@@ -212,7 +212,7 @@ def compact(value): return json.dumps(value, ensure_ascii=False, separators=(','
 def value_of(table, field):
     if field == '' or table.tsv and field == '\\N': return 'null'
     if table.tsv: field = unescaped(field)
-    if field in ('true', 'false', 'null') or re.fullmatch(r'-?(0|[1-9][0-9]*)(\.[0-9]+)?', field): return field
+    if re.fullmatch(r'-?(0|[1-9][0-9]*)(\.[0-9]+)?', field): return field
     return compact(field)
 
 

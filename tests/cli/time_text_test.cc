@@ -175,7 +175,7 @@ TEST(TimeText, AFileOfLinesWithoutAYearNeedsThatOfItsFirst) {
               HasSubstr("pleat fold: --time-year: needed, as the format says no year: that "
                         "of the first line of " +
                         file + ", such as --time-year 2024"));
-  // A pipe has the year of the clock.
+  // A pipe takes the year that brings the first time nearest to the clock.
   EXPECT_EQ(RunToEnd(Pleat(kFoldSyslog + "--no-meta"), kSyslog).out, "{\"host\":\"a\",\"n\":2}\n");
   EXPECT_THAT(RunToEnd(Pleat("fold -k host -q 1m -t ts --time-year 2024"), kSyslog).err,
               HasSubstr("--time-year: needs a --time-format that says no year"));

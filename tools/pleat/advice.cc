@@ -126,6 +126,10 @@ std::string AboutExcluded(const JobOptions& options, std::string_view line,
 
 bool LeadsTo(std::string_view path, std::string_view name) {
   if (path.ends_with('?')) path.remove_suffix(1);
+  const bool has_ways = !path.starts_with('/') && !path.starts_with('"');
+  if (const size_t bar = has_ways ? path.find('|') : path.npos; bar != path.npos) {
+    return LeadsTo(path.substr(0, bar), name) || LeadsTo(path.substr(bar + 1), name);
+  }
   if (!path.starts_with('/')) return path == name;
   std::string pointer = "/";
   for (const char c : name) pointer += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);

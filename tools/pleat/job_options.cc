@@ -160,7 +160,7 @@ std::vector<Flag> CommonFlags(JobOptions& o) {
        "'%d.%m.%Y %H:%M:%S'; %E*f reads the digits of a fraction, %Z letters of the zone"},
       {"time-year", "YEAR",
        "the year of the first time, if the format says none; later ones are those nearest\n"
-       "to the newest so far. A FILE needs it; a pipe has the year of the clock"},
+       "to the newest so far. A FILE needs it; a pipe takes the one nearest to the clock"},
       {"reorder", "DURATION",
        "how far out of order events may come (default 0). An event waits until none can\n"
        "come that is older by then, and is taken in the order of time: the results are\n"

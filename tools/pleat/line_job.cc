@@ -383,8 +383,6 @@ void LineJob::SayInvalid(int64_t line_index, std::string_view reason) {
   if (options_.on_invalid == JobOptions::OnInvalid::kFail && !stopped()) stop_ = Stop::kInvalidLine;
 }
 
-// ---
-
 EngineTime LineJob::ArrivalNow() const {
   return std::max(clock_.Now(), SaturatingAdd(arrival_, Duration{1}));
 }
@@ -471,7 +469,9 @@ void LineJob::SayLeftOutLines() {
   const std::string left_out = unusable_.LeftOutSentence(lines.lines);
   if (!left_out.empty()) Say(left_out);
   if (!most_invalid()) return;
-  Say("exit code 1, as " + Grouped(UnusableLines()) + " of " + Counted(lines.lines, "line") +
+  const std::string such = lines.excluded > 0 ? " that were not excluded" : "";
+  Say("exit code 1, as " + Grouped(UnusableLines()) + " of " +
+      Counted(lines.lines - lines.excluded, "line") + such +
       " were invalid; --on-invalid skip takes that as it is");
 }
 

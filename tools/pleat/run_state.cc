@@ -37,15 +37,17 @@ std::string TextOf(const RunState::Options& options, std::string_view name) {
 // Limits, how lines look, and what the engine takes over, may change from run to run. Where other
 // options bind one of the last, the engine says so.
 bool MayChange(std::string_view command, std::string_view option) {
-  constexpr std::string_view kFree[] = {"max-groups", "max-memory",  "max-series", "max-members",
-                                        "max-keys",   "emission-id", "no-meta"};
+  constexpr std::string_view kFree[] = {"max-groups", "max-memory", "max-series",  "max-members",
+                                        "max-keys",   "on-limit",   "emission-id", "no-meta"};
   constexpr std::string_view kOfFold[] = {"quiet",     "max-wait",         "max-events",
                                           "max-bytes", "allowed-lateness", "on-late"};
   constexpr std::string_view kOfLive[] = {"ttl", "refresh"};
+  constexpr std::string_view kOfRollup[] = {"on-late"};
   const auto has = [option](const auto& names) {
     return std::ranges::find(names, option) != std::end(names);
   };
-  return has(kFree) || (command == "fold" && has(kOfFold)) || (command == "live" && has(kOfLive));
+  return has(kFree) || (command == "fold" && has(kOfFold)) || (command == "live" && has(kOfLive)) ||
+         (command == "rollup" && has(kOfRollup));
 }
 
 // What the engine calls an option, as a flag.

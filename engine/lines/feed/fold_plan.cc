@@ -153,7 +153,8 @@ void SaveAll(void* context, const void* state, FieldWriter& out) {
   if (plan.rest != Rest::kDrop) {
     reinterpret_cast<const RestMembers*>(at(plan.rest_offset))->Save(out);
   }
-  if (plan.weight_offset != 0) out.PutNumber(Weight(context, state));
+  // Always, as max_group_bytes may be set or unset until the state is read again.
+  out.PutNumber(plan.weight_offset == 0 ? 0 : Weight(context, state));
 }
 
 // Values that are not read remain zeros, which are a state of every kind.
@@ -175,9 +176,9 @@ void LoadAll(void* context, void* state, FieldReader& in) {
     heap += members.heap_bytes();
   }
   HeapBytes(state) = heap;
-  if (const uint32_t weight = plan.weight_offset; weight != 0) {
-    *static_cast<uint64_t*>(At(state, weight)) = in.Number();
-  }
+  // Version 1 has no weight without max_group_bytes.
+  const uint64_t weight = in.version() > 1 || plan.weight_offset != 0 ? in.Number() : 0;
+  if (plan.weight_offset != 0) *static_cast<uint64_t*>(At(state, plan.weight_offset)) = weight;
 }
 
 std::string Shape(void* context, uint32_t) { return PlanOf(context).shape; }
@@ -348,6 +349,7 @@ StateOps FoldPlan::ops() noexcept {
   ops.save = SaveAll;
   ops.load = LoadAll;
   ops.shape = Shape;
+  ops.stored_version = 2;
   return ops;
 }
 

@@ -60,7 +60,9 @@ absl::Status CheckPath(std::string_view path) {
   const absl::StatusOr<WrittenPath> steps = ParseWrittenPath(path);
   if (steps.ok()) return absl::OkStatus();
   std::string message = "path " + Quoted(path) + " " + std::string(steps.status().message());
-  const Path meant = StepsMeant(path);
+  // Of one with marks the message says how to write them.
+  const bool has_marks = path.find_first_of("|?=") != path.npos;
+  const Path meant = has_marks ? Path() : StepsMeant(path);
   if (!meant.empty()) message += "; did you mean " + Quoted(FormatPath(meant)) + "?";
   return Wrong(message);
 }

@@ -32,17 +32,10 @@ bool IsFieldNumber(std::string_view field, Exponents exponents) {
   return field.empty();
 }
 
-bool IsBareField(std::string_view field) {
-  const char first = field.empty() ? '\0' : field[0];
-  if ((first >= '0' && first <= '9') || first == '-')
-    return IsFieldNumber(field, Exponents::kRefused);
-  return field == "true" || field == "false" || field == "null";
-}
-
 void AppendFieldValue(std::string_view field, std::string& out) {
   if (field.empty()) {
     out += "null";
-  } else if (IsBareField(field)) {
+  } else if (IsFieldNumber(field, Exponents::kRefused)) {
     out += field;
   } else {
     AppendJsonString(field, out);

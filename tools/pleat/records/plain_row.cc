@@ -111,22 +111,19 @@ inline char* Copy(const char* from, size_t size, char* to) noexcept {
   return end;
 }
 
-// Whether a field that begins with a digit is a number. Most are no longer than a piece.
+// As IsFieldNumber(). Most are no longer than a piece, and begin with a digit.
 inline bool IsNumber(const char* field, size_t size) noexcept {
+  const char first = *field;
+  if (first < '0' || first > '9') {
+    return first == '-' && IsFieldNumber({field, size}, Exponents::kRefused);
+  }
   const uint64_t others = ~uint64_t{DigitsOf(field)} & FirstBits(std::min(size, kPiece));
   if ((others & (others - 1)) != 0) return false;  // a point is one
-  if (size > kPiece) return IsBareField({field, size});
-  const bool has_zero = field[0] == '0';
+  if (size > kPiece) return IsFieldNumber({field, size}, Exponents::kRefused);
+  const bool has_zero = first == '0';
   if (others == 0) return !has_zero || size == 1;
   const auto at = static_cast<size_t>(std::countr_zero(others));
   return field[at] == '.' && at + 1 < size && (!has_zero || at == 1);
-}
-
-inline bool IsBare(const char* field, size_t size) noexcept {
-  const char first = *field;
-  if (first >= '0' && first <= '9') return IsNumber(field, size);
-  const bool may_be = first == '-' || first == 't' || first == 'f' || first == 'n';
-  return may_be && IsBareField({field, size});
 }
 
 inline char* CopyValue(const char* field, size_t size, char* to) noexcept {
@@ -134,7 +131,7 @@ inline char* CopyValue(const char* field, size_t size, char* to) noexcept {
     std::memcpy(to, "null", 4);
     return to + 4;
   }
-  if (IsBare(field, size)) return Copy(field, size, to);
+  if (IsNumber(field, size)) return Copy(field, size, to);
   *to++ = '"';
   to = Copy(field, size, to);
   *to++ = '"';
