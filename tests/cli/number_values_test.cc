@@ -135,6 +135,9 @@ TEST(NumberValues, NaNAndInfinityAreNullAndSaidOnce) {
   EXPECT_NE(at, std::string::npos) << r.err;
   EXPECT_EQ(r.err.find("Infinity", at + said.size()), std::string::npos) << r.err;
   EXPECT_NE(r.err.find("\"not_numbers\":5"), std::string::npos) << r.err;
+  const Finished analyzed = RunToEnd(Pleat("analyze -k n -t t --time-unit s"),
+                                     "{\"n\":NaN,\"t\":0}\n{\"n\":1,\"t\":1}\n");
+  EXPECT_NE(analyzed.err.find("1 value was NaN or Infinity"), std::string::npos) << analyzed.err;
 }
 
 }  // namespace

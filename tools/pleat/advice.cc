@@ -90,12 +90,6 @@ std::string AboutWaiting(const LineCounts& lines) {
          "--reorder needs less, and more memory holds more";
 }
 
-std::string AboutNotNumbers(const LineCounts& lines) {
-  if (lines.not_numbers == 0) return {};
-  return Counted(lines.not_numbers, "value") + (lines.not_numbers == 1 ? " was" : " were") +
-         " NaN or Infinity, which JSON does not have: read as null";
-}
-
 std::string AboutZone(bool assumed_utc) {
   return assumed_utc ? std::string(kAssumedUtc) : std::string();
 }
@@ -154,6 +148,12 @@ std::string AboutDays(const JobOptions& options, std::string_view line) {
   if (options.event.time_unit != TimeUnit::kNotStated || !options.event.time_format.empty())
     return {};
   return AdviceOnDays(line, options.event.time);
+}
+
+std::string AboutNotNumbers(const LineCounts& lines) {
+  if (lines.not_numbers == 0) return {};
+  return Counted(lines.not_numbers, "value") + (lines.not_numbers == 1 ? " was" : " were") +
+         " NaN or Infinity, which JSON does not have: read as null";
 }
 
 std::vector<std::string> AdviceOn(const JobOptions& options, std::span<const OptionPath> absent,

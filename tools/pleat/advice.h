@@ -32,4 +32,7 @@ std::string AboutDays(const JobOptions& options, std::string_view line);
 std::string AboutExcluded(const JobOptions& options, std::string_view line,
                           const LineCounts& lines);
 
+// The part about values that are NaN or Infinity; empty if there were none.
+std::string AboutNotNumbers(const LineCounts& lines);
+
 }  // namespace pleat::cli

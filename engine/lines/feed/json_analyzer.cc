@@ -49,6 +49,7 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
     };
     lines.Take(SIZE_MAX, add_events, add_other);
     CountExcluded(lines.TakeExcluded());
+    counts_.not_numbers += std::exchange(lines.batch().not_numbers, 0);
     newest_read_ = std::max(newest_read_, lines.NewestExcludedBefore(lines.next_line));
     if (stage_ != nullptr) AddDue();
   }
@@ -92,6 +93,7 @@ class [[gnu::visibility("hidden")]] JsonAnalyzer::Impl {
       reader_.DecideBy(std::nullopt);
     }
     const LineResult::Kind kind = reader_.Read(line, event_);
+    counts_.not_numbers += std::exchange(event_.not_numbers, 0);
     if (kind == LineResult::Kind::kBlank) return {};
     if (kind == LineResult::Kind::kInvalid) CountInvalid();
     if (kind == LineResult::Kind::kExcluded) {

@@ -111,6 +111,8 @@ void AnalyzeRun::Conclude() {
   if (any.events > 0 && !advice.empty()) Say(advice);
   if (const std::string days = AboutDays(options_, first_line()); !days.empty()) Say(days);
   if (assumed_utc) Say(std::string(kAssumedUtc));
+  const std::string nulls = AboutNotNumbers(analyzers_.front()->counts());
+  if (!nulls.empty()) Say(nulls);
 }
 
 std::vector<KeyAnalysis> AnalyzeRun::Analyses() {
