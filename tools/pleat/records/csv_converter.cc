@@ -60,8 +60,11 @@ size_t CsvConverter::TakePlainRow(std::string_view text, RecordLines& lines) {
   if (record.empty() || record[0] == kByteOrderMark[0]) return 0;
   if (comment_ != 0 && record[0] == comment_) return 0;
   if (text.size() - record.size() < kBytesBehindRow) return 0;
-  if (!AppendPlainRow(columns_, separator_, FieldQuotes::kTaken, record, lines.text())) return 0;
-  lines.End(line_++, record);
+  char* const room = lines.Room(RoomForRow(columns_, record));
+  const char* const row_end =
+      WritePlainRow(columns_, separator_, FieldQuotes::kTaken, record, room);
+  if (row_end == nullptr) return 0;
+  lines.EndAt(row_end, line_++, record);
   return end + 1;
 }
 

@@ -185,17 +185,18 @@ char* CopyMembers(const Columns& columns, char separator, FieldQuotes quotes,
 
 }  // namespace
 
-bool AppendPlainRow(const Columns& columns, char separator, FieldQuotes quotes,
-                    std::string_view record, std::string& out) {
-  if (BeginsWith(record, columns.names()[0], separator)) return false;
+size_t RoomForRow(const Columns& columns, std::string_view record) {
   constexpr size_t kMoreForAValue = 4;  // quotes, or `null` for nothing
-  const size_t before = out.size();
-  out.resize(before + columns.beginnings().size() + record.size() +
-             columns.names().size() * kMoreForAValue + kPiece);
-  char* end = CopyMembers(columns, separator, quotes, record, out.data() + before);
+  return columns.beginnings().size() + record.size() + columns.names().size() * kMoreForAValue +
+         kPiece;
+}
+
+char* WritePlainRow(const Columns& columns, char separator, FieldQuotes quotes,
+                    std::string_view record, char* to) {
+  if (BeginsWith(record, columns.names()[0], separator)) return nullptr;
+  char* end = CopyMembers(columns, separator, quotes, record, to);
   if (end != nullptr) *end++ = '}';
-  out.resize(end == nullptr ? before : static_cast<size_t>(end - out.data()));
-  return end != nullptr;
+  return end;
 }
 
 }  // namespace pleat::cli

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 #include <string_view>
 
 #include "tools/pleat/records/columns.h"
@@ -17,10 +16,14 @@ enum class FieldQuotes : bool { kNone, kTaken };
 // So many bytes are read behind a record, whatever they are.
 inline constexpr size_t kBytesBehindRow = 64;
 
-// Appends the object of a record, without the newline of its line. Returns false, and appends nothing,
-// if the record is another than those above, or repeats the name of the first column.
-// REQUIRES: there is a header; kBytesBehindRow bytes can be read behind the record.
-bool AppendPlainRow(const Columns& columns, char separator, FieldQuotes quotes,
-                    std::string_view record, std::string& out);
+// How many bytes the object of a record may need.
+size_t RoomForRow(const Columns& columns, std::string_view record);
+
+// Writes the object of a record, without the newline of its line, and returns where it ends; null if the
+// record is another than those above, or repeats the name of the first column.
+// REQUIRES: there is a header; kBytesBehindRow bytes can be read behind the record, and RoomForRow()
+// bytes be written at `to`.
+char* WritePlainRow(const Columns& columns, char separator, FieldQuotes quotes,
+                    std::string_view record, char* to);
 
 }  // namespace pleat::cli

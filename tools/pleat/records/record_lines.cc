@@ -1,5 +1,7 @@
 #include "tools/pleat/records/record_lines.h"
 
+#include <algorithm>
+
 #include <pleat/json_lines.h>
 
 #include "tools/pleat/records/refused_record.h"
@@ -7,21 +9,33 @@
 namespace pleat::cli {
 
 void RecordLines::End(uint64_t input_line, std::string_view record) {
-  if (text_.size() - begin_ > kLineBytesMax) {
-    return Refuse(input_line, "longer than 1 MiB as JSON", record);
-  }
+  EndAt(std::ranges::copy(text_, Room(text_.size())).out, input_line, record);
+}
+
+void RecordLines::EndAt(const char* end, uint64_t input_line, std::string_view record) {
+  const auto size = static_cast<size_t>(end - (lines_.data() + end_));
+  if (size > kLineBytesMax) return Refuse(input_line, "longer than 1 MiB as JSON", record);
+  end_ += size;
   EndLine(input_line);
 }
 
 void RecordLines::Refuse(uint64_t input_line, std::string_view reason, std::string_view record) {
-  text_.resize(begin_);
+  text_.clear();
   AppendRefused(reason, record, text_);
+  std::ranges::copy(text_, Room(text_.size()));
+  end_ += text_.size();
   EndLine(input_line);
 }
 
+// What it is made of is written before anybody reads it.
+void RecordLines::MakeRoom(size_t bytes) {
+  lines_.resize(end_ + bytes, boost::container::default_init);
+}
+
 void RecordLines::EndLine(uint64_t input_line) {
-  text_ += '\n';
-  begin_ = text_.size();
+  text_.clear();
+  *Room(1) = '\n';
+  ++end_;
   if (input_line != first_ + count_) {
     NoteLines();
     first_ = input_line;
@@ -38,9 +52,7 @@ void RecordLines::NoteLines() {
 void RecordLines::Take(size_t bytes) {
   NoteLines();
   given_ += bytes;
-  if (given_ < text_.size()) return;
-  text_.clear();
-  begin_ = given_ = 0;
+  if (given_ == end_) given_ = end_ = 0;
 }
 
 }  // namespace pleat::cli

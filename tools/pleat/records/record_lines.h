@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include <boost/container/vector.hpp>
+
 #include "tools/pleat/records/line_map.h"
 
 namespace pleat::cli {
@@ -20,24 +22,34 @@ class RecordLines {
   std::string& text() { return text_; }
   void End(uint64_t input_line, std::string_view record);
 
-  // Or it becomes an invalid line with this reason, which is plain text. What was appended is dropped.
+  // Or write its JSON into Room(), which is for so many bytes, and call EndAt() with its end.
+  char* Room(size_t bytes) {
+    if (lines_.size() - end_ < bytes) MakeRoom(bytes);
+    return lines_.data() + end_;
+  }
+  void EndAt(const char* end, uint64_t input_line, std::string_view record);
+
+  // Or it becomes an invalid line with this reason, which is plain text. What was appended or written is
+  // dropped.
   void Refuse(uint64_t input_line, std::string_view reason, std::string_view record);
 
   // Whether there are so many that they should be taken before more are made.
-  bool full() const { return text_.size() - given_ >= kBytesWanted; }
-  std::string_view view() const { return std::string_view(text_).substr(given_); }
+  bool full() const { return end_ - given_ >= kBytesWanted; }
+  std::string_view view() const { return {lines_.data() + given_, end_ - given_}; }
   void Take(size_t bytes);
 
  private:
   static constexpr size_t kBytesWanted = size_t{64} << 10;
 
+  void MakeRoom(size_t bytes);
   void EndLine(uint64_t input_line);
   void NoteLines();
 
   LineMap& map_;
-  std::string text_;
+  std::string text_;                      // of the record under way
+  boost::container::vector<char> lines_;  // and room behind them
   size_t given_ = 0;
-  size_t begin_ = 0;  // of the line under way
+  size_t end_ = 0;
   // Lines that map_ does not know yet: each of them from the line of the input behind that of the one before.
   uint64_t first_ = 0;
   uint64_t count_ = 0;

@@ -28,9 +28,10 @@ absl::Status TsvConverter::TakeLine(std::string_view record, uint64_t line, Reco
   if (record.ends_with('\r')) record.remove_suffix(1);
   if (record.empty() || (comment_ != 0 && record[0] == comment_)) return absl::OkStatus();
   const std::vector<std::string>& names = columns_.names();
-  if (!names.empty() && AppendPlainRow(columns_, '\t', FieldQuotes::kNone, record, lines.text())) {
-    lines.End(line, record);
-    return absl::OkStatus();
+  if (!names.empty()) {
+    char* const room = lines.Room(RoomForRow(columns_, record));
+    const char* const end = WritePlainRow(columns_, '\t', FieldQuotes::kNone, record, room);
+    if (end != nullptr) return lines.EndAt(end, line, record), absl::OkStatus();
   }
   fields_.clear();
   for (size_t begin = 0; begin <= record.size();) {
