@@ -1,6 +1,7 @@
 #include "tools/pleat/records/record_lines.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <pleat/json_lines.h>
 
@@ -13,7 +14,7 @@ void RecordLines::End(uint64_t input_line, std::string_view record) {
 }
 
 void RecordLines::EndAt(const char* end, uint64_t input_line, std::string_view record) {
-  const auto size = static_cast<size_t>(end - (lines_.data() + end_));
+  const auto size = static_cast<size_t>(end - (lines_.get() + end_));
   if (size > kLineBytesMax) return Refuse(input_line, "longer than 1 MiB as JSON", record);
   end_ += size;
   EndLine(input_line);
@@ -27,9 +28,11 @@ void RecordLines::Refuse(uint64_t input_line, std::string_view reason, std::stri
   EndLine(input_line);
 }
 
-// What it is made of is written before anybody reads it.
 void RecordLines::MakeRoom(size_t bytes) {
-  lines_.resize(end_ + bytes, boost::container::default_init);
+  size_ = std::max(2 * size_, end_ + bytes);
+  auto larger = std::make_unique_for_overwrite<char[]>(size_);
+  std::copy_n(lines_.get(), end_, larger.get());
+  lines_ = std::move(larger);
 }
 
 void RecordLines::EndLine(uint64_t input_line) {

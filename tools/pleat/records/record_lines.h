@@ -3,10 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
-
-#include <boost/container/vector.hpp>
 
 #include "tools/pleat/records/line_map.h"
 
@@ -24,8 +23,8 @@ class RecordLines {
 
   // Or write its JSON into Room(), which is for so many bytes, and call EndAt() with its end.
   char* Room(size_t bytes) {
-    if (lines_.size() - end_ < bytes) MakeRoom(bytes);
-    return lines_.data() + end_;
+    if (size_ - end_ < bytes) MakeRoom(bytes);
+    return lines_.get() + end_;
   }
   void EndAt(const char* end, uint64_t input_line, std::string_view record);
 
@@ -35,7 +34,7 @@ class RecordLines {
 
   // Whether there are so many that they should be taken before more are made.
   bool full() const { return end_ - given_ >= kBytesWanted; }
-  std::string_view view() const { return {lines_.data() + given_, end_ - given_}; }
+  std::string_view view() const { return {lines_.get() + given_, end_ - given_}; }
   void Take(size_t bytes);
 
  private:
@@ -46,8 +45,9 @@ class RecordLines {
   void NoteLines();
 
   LineMap& map_;
-  std::string text_;                      // of the record under way
-  boost::container::vector<char> lines_;  // and room behind them
+  std::string text_;               // of the record under way
+  std::unique_ptr<char[]> lines_;  // and room behind them: not zeros, as that would cost a tenth
+  size_t size_ = 0;
   size_t given_ = 0;
   size_t end_ = 0;
   // Lines that map_ does not know yet: each of them from the line of the input behind that of the one before.
