@@ -130,6 +130,15 @@ TEST_F(StoreAppend, KeysAndIdsAreText) {
                   "a \"b\"\n\xc3\xa9|x\\y|{\"k\":\"a \\\"b\\\"\\n\\u00e9\",\"i\":\"x\\\\y\"}"));
 }
 
+TEST_F(StoreAppend, SaysThatNaNIsKeptAsItCame) {
+  const std::string file = scratch_.Write("a.ndjson", "{\"k\":1,\"v\":NaN}\n");
+  const std::string said = Append("--key k " + file);
+  EXPECT_THAT(said, HasSubstr("1 value was NaN or Infinity"));
+  EXPECT_THAT(said, HasSubstr("lines with NaN or Infinity are kept as they came"));
+  ForEachRecord(
+      [](const StoredRecord& record) { EXPECT_EQ(record.payload, "{\"k\":1,\"v\":NaN}"); });
+}
+
 TEST_F(StoreAppend, WithoutAKeyAllLinesAreInOneOrder) {
   const std::string file = scratch_.Write("a.ndjson", LinesFrom(0, 600));
   Append(file);

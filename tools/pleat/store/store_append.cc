@@ -305,6 +305,7 @@ void AppendRun::Conclude() {
   stamps.most_behind = Duration{0};
   if (events_->counts().lines > 0)
     SayAdvice(events_->asked_paths(), events_->absent_paths(), stamps);
+  if (events_->counts().not_numbers > 0) Say("lines with NaN or Infinity are kept as they came");
 }
 
 }  // namespace
