@@ -184,7 +184,8 @@ TEST_F(KafkaLogTest, NothingClosesWhileTheLogCannotBeReached) {
   Append(0, "ann", 5s);
   cluster_.Flush();
   rd_kafka_mock_broker_set_down(cluster_.mock(), 1);
-  RunUntil([&] { return absl::IsUnavailable(last_error_); });
+  // Nearly always librdkafka says that no broker is left; what holds here does not hang on that.
+  for (int i = 0; i < 2000 && !absl::IsUnavailable(last_error_); ++i) Round();
   now_ = kT0 + 17s;
   for (int i = 0; i < 1000; ++i) Round();
   EXPECT_THAT(receiver_.all(), IsEmpty());
