@@ -53,19 +53,14 @@ absl::StatusOr<size_t> CsvConverter::TakeFrom(std::string_view text, RecordLines
 // Takes a record that is read by the shortest way. Returns how many bytes that were; 0: it is none.
 size_t CsvConverter::TakePlainRow(std::string_view text, RecordLines& lines) {
   if (state_ != State::kFieldBegin || field_count_ > 0 || mark_bytes_ > 0) return 0;
-  const size_t end = columns_.names().empty() ? text.npos : text.find('\n');
-  if (end >= kLineBytesMax) return 0;
-  std::string_view record = text.substr(0, end);
-  if (record.ends_with('\r')) record.remove_suffix(1);
-  if (record.empty() || record[0] == kByteOrderMark[0]) return 0;
-  if (comment_ != 0 && record[0] == comment_) return 0;
-  if (text.size() - record.size() < kBytesBehindRow) return 0;
-  char* const room = lines.Room(RoomForRow(columns_, record));
-  const char* const row_end =
-      WritePlainRow(columns_, separator_, FieldQuotes::kTaken, record, room);
-  if (row_end == nullptr) return 0;
-  lines.EndAt(row_end, line_++, record);
-  return end + 1;
+  const char first = columns_.names().empty() ? '\n' : text[0];
+  if (first == '\n' || first == '\r' || first == kByteOrderMark[0]) return 0;
+  if (comment_ != 0 && first == comment_) return 0;
+  char* const room = lines.Room(RoomForRow(columns_, text));
+  const PlainRow row = WritePlainRow(columns_, separator_, FieldQuotes::kTaken, text, room);
+  if (row.taken == 0 || row.record >= kLineBytesMax) return 0;
+  lines.EndAt(room + row.written, line_++, text.substr(0, row.record));
+  return row.taken;
 }
 
 // The line in which the quote begins is no record, and what follows is read anew.

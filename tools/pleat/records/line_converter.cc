@@ -26,6 +26,7 @@ absl::Status LinewiseConverter::End(RecordLines& lines) { return Emit(lines); }
 
 absl::Status LinewiseConverter::Emit(RecordLines& lines) {
   const size_t size = record_.size();
+  record_ += '\n';
   record_.append(kBytesBehindRow, '\0');
   const std::string_view record(record_.data(), size);
   absl::Status status =

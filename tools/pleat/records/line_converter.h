@@ -22,7 +22,7 @@ class LinewiseConverter : public RecordConverter {
   absl::Status End(RecordLines& lines) final;
 
  protected:
-  // A line of the limit, without its newline; kBytesBehindRow bytes can be read behind the line.
+  // A line of the limit. Its newline, and kBytesBehindRow bytes, can be read behind it.
   // Errors: nothing behind can be read.
   virtual absl::Status TakeLine(std::string_view record, uint64_t line, RecordLines& lines) = 0;
   // Of a line above the limit, its beginning.

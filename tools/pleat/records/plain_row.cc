@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kBlock = 64;
 constexpr size_t kPiece = 16;  // of a copy
-static_assert(kBytesBehindRow >= kBlock && Columns::kBytesBehind >= kPiece);
+static_assert(kBytesBehindRow >= kBlock + kPiece && Columns::kBytesBehind >= kPiece);
 
 uint64_t FirstBits(size_t count) noexcept { return (uint64_t{1} << count) - 1; }
 
@@ -138,65 +138,73 @@ inline char* CopyValue(const char* field, size_t size, char* to) noexcept {
   return to;
 }
 
-// A record that repeats the header does so.
-bool BeginsWith(std::string_view record, std::string_view name, char separator) {
-  if (record.starts_with('"')) record.remove_prefix(1);
-  const bool differs = !name.empty() && !record.starts_with(name[0]);  // mostly by its first byte
-  if (differs || !record.starts_with(name)) return false;
-  record.remove_prefix(name.size());
-  return record.empty() || record[0] == separator || record[0] == '"';
+// How long the end of a line is that `text` begins with; 0: it is none.
+size_t LineEndAt(std::string_view text) {
+  return text.starts_with('\n') ? 1 : text.starts_with("\r\n") ? 2 : 0;
 }
 
-// Writes the members, and returns where they end; null: the record is another one.
-char* CopyMembers(const Columns& columns, char separator, FieldQuotes quotes,
-                  std::string_view record, char* to) {
+// A record that repeats the header does so.
+bool BeginsWith(std::string_view text, std::string_view name, char separator) {
+  if (text.starts_with('"')) text.remove_prefix(1);
+  const bool differs = !name.empty() && !text.starts_with(name[0]);  // mostly by its first byte
+  if (differs || !text.starts_with(name)) return false;
+  text.remove_prefix(name.size());
+  constexpr std::string_view kEnds = "\"\r\n";
+  return text.empty() || text[0] == separator || kEnds.find(text[0]) != kEnds.npos;
+}
+
+}  // namespace
+
+size_t RoomForRow(const Columns& columns, std::string_view text) {
+  constexpr size_t kMoreForAValue = 4;  // quotes, or `null` for nothing
+  return columns.beginnings().size() + text.size() + columns.names().size() * kMoreForAValue +
+         kPiece;
+}
+
+PlainRow WritePlainRow(const Columns& columns, char separator, FieldQuotes quotes,
+                       std::string_view text, char* to) {
+  if (BeginsWith(text, columns.names()[0], separator)) return {};
   const char* const names = columns.beginnings().data();
   const size_t* name_end = columns.ends().data();
   const size_t* const last = name_end + columns.names().size();
+  char* out = to;
   QuotedParts quoted;
   size_t begin = 0;
-  for (size_t at = 0; at <= record.size(); at += kBlock) {
-    Marks marks = MarksOf(record.data() + at, separator);
-    // The end of the record ends a field, and what follows is nothing.
-    if (const size_t left = record.size() - at; left < kBlock) {
-      const uint64_t here = FirstBits(left);
-      marks = {(marks.separators & here) | (here + 1), marks.quotes & here, marks.escapes & here};
+  for (size_t at = 0; text.size() - at >= kBytesBehindRow; at += kBlock) {
+    Marks marks = MarksOf(text.data() + at, separator);
+    // The first other byte that would have to be escaped ends the record, and so its last field.
+    const uint64_t stops = marks.escapes & ~marks.separators;
+    const size_t stop = stops == 0 ? kBlock : static_cast<size_t>(std::countr_zero(stops));
+    if (stops != 0) {
+      const uint64_t before = FirstBits(stop);
+      marks = {(marks.separators & before) | (before + 1), marks.quotes & before,
+               marks.escapes & before};
     }
-    if (quotes == FieldQuotes::kNone ? marks.quotes != 0 : !quoted.Take(marks)) return nullptr;
-    if ((marks.escapes & ~marks.separators) != 0) return nullptr;
+    if (quotes == FieldQuotes::kNone ? marks.quotes != 0 : !quoted.Take(marks)) return {};
+    if ((marks.escapes & ~marks.separators) != 0) return {};  // one in quotes
     for (; marks.separators != 0; marks.separators &= marks.separators - 1) {
-      if (name_end == last) return nullptr;
+      if (name_end == last) return {};
       const size_t end = at + static_cast<size_t>(std::countr_zero(marks.separators));
-      to = Copy(names + name_end[0], name_end[1] - name_end[0], to);
+      out = Copy(names + name_end[0], name_end[1] - name_end[0], out);
       ++name_end;
-      const char* field = record.data() + begin;
+      const char* field = text.data() + begin;
       size_t size = end - begin;
       if (size > 0 && *field == '"') {
         ++field;
         size -= 2;
       }
-      to = CopyValue(field, size, to);
+      out = CopyValue(field, size, out);
       begin = end + 1;
     }
+    if (stops == 0) continue;
+    const size_t size = at + stop;
+    const bool whole = begin > size && name_end == last;  // no quote is open
+    const size_t behind = LineEndAt(text.substr(size));
+    if (!whole || behind == 0) return {};
+    *out++ = '}';
+    return {.record = size, .taken = size + behind, .written = static_cast<size_t>(out - to)};
   }
-  const bool whole = begin > record.size();  // or a quote is not closed
-  return whole && name_end == last ? to : nullptr;
-}
-
-}  // namespace
-
-size_t RoomForRow(const Columns& columns, std::string_view record) {
-  constexpr size_t kMoreForAValue = 4;  // quotes, or `null` for nothing
-  return columns.beginnings().size() + record.size() + columns.names().size() * kMoreForAValue +
-         kPiece;
-}
-
-char* WritePlainRow(const Columns& columns, char separator, FieldQuotes quotes,
-                    std::string_view record, char* to) {
-  if (BeginsWith(record, columns.names()[0], separator)) return nullptr;
-  char* end = CopyMembers(columns, separator, quotes, record, to);
-  if (end != nullptr) *end++ = '}';
-  return end;
+  return {};
 }
 
 }  // namespace pleat::cli

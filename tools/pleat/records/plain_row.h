@@ -13,17 +13,22 @@ namespace pleat::cli {
 // Whether fields may stand in quotes.
 enum class FieldQuotes : bool { kNone, kTaken };
 
-// So many bytes are read behind a record, whatever they are.
-inline constexpr size_t kBytesBehindRow = 64;
+// A record that fewer bytes follow may be taken for another one.
+inline constexpr size_t kBytesBehindRow = 80;
 
-// How many bytes the object of a record may need.
-size_t RoomForRow(const Columns& columns, std::string_view record);
+// How many bytes the object of the first record of `text` may need.
+size_t RoomForRow(const Columns& columns, std::string_view text);
 
-// Writes the object of a record, without the newline of its line, and returns where it ends; null if the
-// record is another than those above, or repeats the name of the first column.
-// REQUIRES: there is a header; kBytesBehindRow bytes can be read behind the record, and RoomForRow()
-// bytes be written at `to`.
-char* WritePlainRow(const Columns& columns, char separator, FieldQuotes quotes,
-                    std::string_view record, char* to);
+struct PlainRow {
+  size_t record = 0;  // how long that is, without what ends its line
+  size_t taken = 0;   // and with that; 0: the record is another than those above
+  size_t written = 0;
+};
+
+// Writes the object of the first record of `text`, without a newline behind it; not if the record repeats
+// the name of the first column.
+// REQUIRES: there is a header; RoomForRow() bytes can be written at `to`.
+PlainRow WritePlainRow(const Columns& columns, char separator, FieldQuotes quotes,
+                       std::string_view text, char* to);
 
 }  // namespace pleat::cli

@@ -29,9 +29,13 @@ absl::Status TsvConverter::TakeLine(std::string_view record, uint64_t line, Reco
   if (record.empty() || (comment_ != 0 && record[0] == comment_)) return absl::OkStatus();
   const std::vector<std::string>& names = columns_.names();
   if (!names.empty()) {
-    char* const room = lines.Room(RoomForRow(columns_, record));
-    const char* const end = WritePlainRow(columns_, '\t', FieldQuotes::kNone, record, room);
-    if (end != nullptr) return lines.EndAt(end, line, record), absl::OkStatus();
+    const std::string_view text(record.data(), record.size() + kBytesBehindRow);
+    char* const room = lines.Room(RoomForRow(columns_, text));
+    const PlainRow row = WritePlainRow(columns_, '\t', FieldQuotes::kNone, text, room);
+    if (row.taken > 0) {
+      lines.EndAt(room + row.written, line, record);
+      return absl::OkStatus();
+    }
   }
   fields_.clear();
   for (size_t begin = 0; begin <= record.size();) {
