@@ -20,7 +20,7 @@ NUMBER = re.compile(r'-?(0|[1-9][0-9]*)(\.[0-9]+)?', re.ASCII)
 def compact(value): return json.dumps(value, ensure_ascii=False, separators=(',', ':'))
 def shown(field):
     if field == '': return 'null'
-    if field in ('true', 'false', 'null') or NUMBER.fullmatch(field): return field
+    if NUMBER.fullmatch(field): return field
     return compact(field)
 PIECES = ['a', 'b c', '"', '""', ',', '\t', '\n', '\r\n', "'", '\\', '\u00e9', '\U0001f600', ' ', '0', '7', '.',
           '-', 'e', '\x01', '\x7f', 'true', 'null', ';', '|', '{', '[']
