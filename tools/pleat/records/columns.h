@@ -33,6 +33,15 @@ class Columns {
   std::string_view Beginning(size_t column) const {
     return beginnings().substr(ends_[column], ends_[column + 1] - ends_[column]);
   }
+  // Appends the object of a record. `append_value(column)` appends a field's value.
+  template <class F>
+  void AppendObject(std::string& out, F&& append_value) const {
+    for (size_t i = 0; i < names_.size(); ++i) {
+      out += Beginning(i);
+      append_value(i);
+    }
+    out += '}';
+  }
   // All of them, one behind the other; so many bytes can be read behind the last. And where each begins
   // and ends there: 0, then the end of each.
   static constexpr size_t kBytesBehind = 16;

@@ -249,11 +249,7 @@ void CsvConverter::EmitRecord(RecordLines& lines) {
     return lines.Refuse(line_, mistake, record_);
   }
   std::string& out = lines.text();
-  for (size_t i = 0; i < fields_.size(); ++i) {
-    out += columns_.Beginning(i);
-    AppendFieldValue(TextOf(fields_[i]), out);
-  }
-  out += '}';
+  columns_.AppendObject(out, [&](size_t i) { AppendFieldValue(TextOf(fields_[i]), out); });
   lines.End(line_, record_);
 }
 

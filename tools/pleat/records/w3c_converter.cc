@@ -46,11 +46,7 @@ absl::Status W3cConverter::TakeLine(std::string_view record, uint64_t line, Reco
     return absl::OkStatus();
   }
   std::string& out = lines.text();
-  for (size_t i = 0; i < fields_.size(); ++i) {
-    out += columns_.Beginning(i);
-    AppendValue(fields_[i], out);
-  }
-  out += '}';
+  columns_.AppendObject(out, [&](size_t i) { AppendValue(fields_[i], out); });
   lines.End(line, record);
   return absl::OkStatus();
 }

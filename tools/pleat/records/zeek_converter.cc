@@ -66,11 +66,7 @@ absl::Status ZeekConverter::TakeLine(std::string_view record, uint64_t line, Rec
     return absl::OkStatus();
   }
   std::string& out = lines.text();
-  for (size_t i = 0; i < fields_.size(); ++i) {
-    out += columns_.Beginning(i);
-    AppendValue(fields_[i], types_[i], out);
-  }
-  out += '}';
+  columns_.AppendObject(out, [&](size_t i) { AppendValue(fields_[i], types_[i], out); });
   lines.End(line, record);
   return absl::OkStatus();
 }
