@@ -163,7 +163,7 @@ class PlaceImages : private Copies::Holder {
     }
   }
 
-  // By how much a row grows to have so many bytes more: to twice of what it has, at least.
+  // How many bytes a row has to grow by to take `more`. Its capacity at least doubles then.
   static size_t RoomToAdd(const Row& row, size_t more) noexcept {
     const size_t left = row.images.capacity() - row.images.size();
     return more <= left ? 0 : std::max(row.images.capacity(), more - left);

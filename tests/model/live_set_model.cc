@@ -408,8 +408,8 @@ LiveSetControl LiveSetModel::SetTtl(std::string_view series, Duration ttl) {
   return LiveSetControl::kDone;
 }
 
-// What changes does so in the order of stamps; of series that are no longer empty the first by name
-// counts as the first.
+// Members end and come back in the order of their stamps. Of several series that are no longer empty,
+// the first by name has its turn first.
 void LiveSetModel::SetOptions(const LiveSetOptions& options) {
   options_ = options;
   std::vector<std::pair<Place, std::string>> back, over;

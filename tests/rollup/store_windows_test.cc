@@ -207,7 +207,7 @@ TEST_F(OtherWindows, NoWindowReachesOverACheckpointThatACounterHas) {
   EXPECT_EQ(Kept().amount.sum, 120);
 }
 
-// Counts what it is asked, and may be unable to answer.
+// Counts its calls, and may be unable to answer.
 class ListedStore final : public CheckpointStore {
  public:
   absl::StatusOr<Checkpoint> Load(std::string_view key) override {
