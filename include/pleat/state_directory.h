@@ -166,10 +166,11 @@ class PLEAT_EXPORT StateDirectory {
                             std::span<const std::string> drop = {});
 
   // Gives up the snapshot that another thread takes, as GiveUpSnapshot() of snapshot.h; also while
-  // that thread syncs the file or reads it again. The snapshot before stays. The part that was
-  // written of the new one is removed when that call returns, or by the next Recover(); if the process ends while
-  // it is read again, the next Recover() may find it whole, and take it. Returns false, and does
-  // nothing, if none is being taken, if it is whole already, or from inside a fold function.
+  // that thread syncs the file or reads it again. The snapshot before stays. The part of the new
+  // one that was written is removed when that call returns, or by the next Recover(); if the
+  // process ends while it is read again, the next Recover() may find it whole, and take it. Returns
+  // false, and does nothing, if none is being taken, if it is whole already, or from inside a fold
+  // function.
   bool GiveUpSnapshot() noexcept;
 
   // Waits for no disk.
