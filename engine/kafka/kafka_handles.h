@@ -24,6 +24,7 @@ inline void DestroyKafkaClient(rd_kafka_t* client) noexcept {
 
 using KafkaClient = KafkaOwned<rd_kafka_t, DestroyKafkaClient>;
 using KafkaConfiguration = KafkaOwned<rd_kafka_conf_t, rd_kafka_conf_destroy>;
+using KafkaTopic = KafkaOwned<rd_kafka_topic_t, rd_kafka_topic_destroy>;
 using KafkaQueue = KafkaOwned<rd_kafka_queue_t, rd_kafka_queue_destroy>;
 using KafkaEvent = KafkaOwned<rd_kafka_event_t, rd_kafka_event_destroy>;
 using KafkaMessage = KafkaOwned<rd_kafka_message_t, rd_kafka_message_destroy>;

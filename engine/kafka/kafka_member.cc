@@ -86,9 +86,11 @@ absl::StatusOr<std::unique_ptr<KafkaMember>> KafkaMember::Join(const KafkaOption
   absl::StatusOr<KafkaClient> client = OpenKafkaClient(options, callbacks);
   if (!client.ok()) return client.status();
   member->client_ = *std::move(client);
+  member->topic_handle_.reset(
+      rd_kafka_topic_new(member->client_.get(), options.topic.c_str(), nullptr));
   member->answers_.reset(rd_kafka_queue_new(member->client_.get()));
-  member->queue_ = {.messages = NumberOf(*member->client_, "queued.min.messages"),
-                    .bytes = NumberOf(*member->client_, "queued.max.messages.kbytes") << 10};
+  member->queue_.limit = {.messages = NumberOf(*member->client_, "queued.min.messages"),
+                          .bytes = NumberOf(*member->client_, "queued.max.messages.kbytes") << 10};
   const rd_kafka_resp_err_t joined = member->Subscribe();
   if (joined != 0) return KafkaStatus(joined, rd_kafka_err2str(joined));
   return member;
@@ -351,8 +353,8 @@ bool KafkaMember::TakeMessages() {
     if (message == nullptr) return false;
     const size_t size = message->len + message->key_len + kRecordBytes;
     bytes += size;
-    row_.bytes += size;
-    ++row_.messages;
+    queue_.taken.bytes += size;
+    ++queue_.taken.messages;
     TakeMessage(std::move(message));
   }
   return true;
@@ -517,9 +519,10 @@ void KafkaMember::SettlePause(int partition, Held& held) {
 // Once all that was fetched is handed over, so that a seek throws little away. When its queue is full,
 // librdkafka's fetcher sleeps for up to a second, and does not see that the queue is empty: a seek wakes it.
 void KafkaMember::SeekFromNext() {
+  const auto& [limit, taken] = queue_;
   const bool may_sleep = rd_kafka_version() < 0x02020000 &&
-                         (row_.messages > queue_.messages / 2 || row_.bytes > queue_.bytes / 2);
-  row_ = {};
+                         (taken.messages > limit.messages / 2 || taken.bytes > limit.bytes / 2);
+  queue_.taken = {};
   for (auto& [partition, held] : held_) {
     if (held.stage != Stage::kReading || held.is_paused) continue;
     if (may_sleep || held.question == Question::kAsked) Move(partition, held, held.next);

@@ -96,6 +96,11 @@ class KafkaMember {
     uint64_t messages = 0;
     uint64_t bytes = 0;
   };
+  // In which librdkafka keeps what it has fetched.
+  struct Queue {
+    Amount limit;  // it fetches no more when there is as much of one of the two
+    Amount taken;  // since the queue was empty
+  };
 
   explicit KafkaMember(const KafkaOptions& options)
       : topic_(options.topic),
@@ -159,6 +164,9 @@ class KafkaMember {
   const std::string id_header_;
   const bool is_static_;
   KafkaClient client_;  // outlives what follows
+  // With it librdkafka knows the leaders of the partitions before they are assigned. Else it looks for the
+  // beginning of a partition in vain, and again half a second later.
+  KafkaTopic topic_handle_;
   KafkaQueue answers_;
   Commits commits_;
   LogListener* listener_ = nullptr;  // during Poll()
@@ -168,8 +176,7 @@ class KafkaMember {
   std::vector<LogCommit> to_commit_;
   absl::Status trouble_;  // of this call of Poll()
   std::vector<LogRecord> records_;
-  Amount queue_;               // librdkafka fetches no more when its queue has one of the two
-  Amount row_;                 // taken since that queue was empty
+  Queue queue_;
   std::string member_id_;      // under which partitions were taken
   bool was_assigned_ = false;  // partitions, be it none
   Going going_;
