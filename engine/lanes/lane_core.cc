@@ -403,7 +403,8 @@ std::optional<LogCommit> LaneCore::Decide(EngineTime now, bool stopping, Duratio
   decided_at_ = std::min(decided_at_, now);  // a clock may be set back
   if (now < SaturatingAdd(decided_at_, every)) return std::nullopt;
   if (!has_begun() && held_.is_changed()) {
-    under_way_ = FirstCommit();  // the book follows with the next one
+    // The book follows with the next one.
+    under_way_ = origin_.in_doubt ? *origin_.in_doubt : FirstCommit();
   } else {
     AdoptSnapshot();
     kept_.trouble = KeepBooks(snapshots);
@@ -425,7 +426,9 @@ std::optional<LogCommit> LaneCore::Decide(EngineTime now, bool stopping, Duratio
 void LaneCore::Committed(CommitOutcome outcome, LaneSnapshots& snapshots) {
   PLEAT_CHECK(under_way_ && outcome != CommitOutcome::kFenced);
   const std::optional<Commit> answered = std::exchange(under_way_, std::nullopt);
+  if (!has_begun()) origin_.in_doubt = answered;
   if (outcome != CommitOutcome::kCommitted) return;
+  origin_.in_doubt.reset();
   last_ = *answered;
   ++kept_.commits;
   for (size_t i = 0; i < streams_.size(); ++i) {

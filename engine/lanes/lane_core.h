@@ -135,6 +135,9 @@ class LaneCore {
     uint64_t offset = 0;
     uint64_t takeovers = 0;
     EngineTime taken_over{};  // the last time, if there was one
+    // The last commit that may have been taken, until one is known to be. A later one does not go back
+    // behind its offset: a member that still takes the partition for its own may have gone on from there.
+    std::optional<Commit> in_doubt;
   };
   // What was put into LaneSnapshots, and counts of this owner.
   struct Kept {

@@ -80,6 +80,28 @@ TEST_F(LaneLifeTest, NoFileIsKeptBeforeTheFirstCommitWasTaken) {
   EXPECT_EQ(Status().held_keys, 1u);
 }
 
+// A member that has the partition no more, and does not know that, may have read it and lent its messages.
+TEST_F(LaneLifeTest, AFirstCommitInDoubtIsNotTakenBack) {
+  Start({.commit_every = 1s}, [](Lane& lane) {
+    return std::make_unique<GroupingHandler>(lane, [](int, const LogRecord& record) {
+      return record.key == "bad" ? Handled::Park("bad") : Handled::Done();
+    });
+  });
+  Append("ann", 0s, "!");
+  log_.SetCommitFate([](const LogCommit&) { return CommitFate::kTakenInDoubt; });
+  Run(0s);
+  ASSERT_EQ(log_.Committed(0)->offset, 1u);
+  log_.SetCommitFate([](const LogCommit& commit) {
+    EXPECT_GE(commit.offset, 1u);
+    return CommitFate::kTaken;
+  });
+  Append("bad", 0s, "!");
+  for (int i = 1; i < 15; ++i) Run(1s * i);
+  EXPECT_EQ(log_.Committed(0)->offset, 2u);
+  EXPECT_EQ(Status().held_keys, 1u);
+  EXPECT_THAT(Texts(15s), ElementsAre("emitted 0 ann: 0", "short 0 ann: 0"));
+}
+
 TEST_F(LaneLifeTest, ACounterWithACheckpointStoreIsRefusedByName) {
   class Counting final : public Handler {
    public:
