@@ -37,9 +37,10 @@ class KafkaCluster {
       brokers = rd_kafka_mock_cluster_bootstraps(mock_.get());
     }
     brokers_ = brokers;
-    producer_ = Client(
-        RD_KAFKA_PRODUCER,
-        {{"bootstrap.servers", brokers_}, {"linger.ms", "1"}, {"enable.idempotence", "true"}});
+    // In order, and not idempotent: librdkafka before 2.3 gives such a producer up where a leader moves.
+    producer_ = Client(RD_KAFKA_PRODUCER, {{"bootstrap.servers", brokers_},
+                                           {"linger.ms", "1"},
+                                           {"max.in.flight.requests.per.connection", "1"}});
   }
 
   const std::string& brokers() const { return brokers_; }
