@@ -2,7 +2,7 @@
 // snapshot, a book of held keys and one of buried messages. Claims:
 //   - The lane is parked and says why, or it goes on: it handles the records behind the commit, lends
 //     messages, and can be stopped in order; and what it has committed then is gone on from.
-//   - Metadata that are read, written and read again are the same.
+//   - Metadata that are read, written and read again are the same, also as a broker of Kafka has them.
 //
 // The input: a byte of flags; the offset of the commit, a byte; the metadata and three files, each
 // behind two bytes of its size.
@@ -24,6 +24,9 @@
 #include <pleat/store_log.h>
 #include <pleat/stored.h>
 
+#ifdef PLEAT_WITH_KAFKA
+#include "engine/kafka/kafka_metadata.h"
+#endif
 #include "engine/lanes/lane_checkpoint.h"
 #include "engine/lanes/store_commit.h"
 #include "fuzz/repaired_blocks.h"
@@ -39,6 +42,7 @@ using std::chrono_literals::operator""s;
 
 constexpr uint8_t kRepairs = 1;  // checksums are put right
 constexpr uint8_t kParks = 2;    // some records are parked
+constexpr uint8_t kOnKafka = 4;  // the metadata are those that a broker has
 constexpr size_t kFiles = 3;
 constexpr uint64_t kRecords = 12;
 const std::string kKeys[] = {"a", "b", "c"};
@@ -197,6 +201,23 @@ void CheckMetadata(std::string_view bytes) {
   FUZZ_EXPECT(kept && kept->needed <= kept->offset, bytes);
 }
 
+#ifdef PLEAT_WITH_KAFKA
+pleat::LogCommit OnKafka(uint64_t offset, const std::string& text) {
+  const pleat::LogCommit read = pleat::KafkaCommit(0, offset, text);
+  FUZZ_EXPECT(read.offset == offset && read.needed <= offset, text);
+  const bool is_lanes = !read.metadata.empty() && read.metadata != text;
+  if (is_lanes && read.metadata.size() <= pleat::kCommitMetadataBytesMax) {
+    const pleat::LogCommit again = pleat::KafkaCommit(0, offset, pleat::KafkaMetadata(read));
+    FUZZ_EXPECT(again.needed == read.needed && again.metadata == read.metadata, text);
+  }
+  return read;
+}
+#else
+pleat::LogCommit OnKafka(uint64_t offset, const std::string& text) {
+  return {.partition = 0, .offset = offset, .needed = 0, .metadata = text};
+}
+#endif
+
 }  // namespace
 }  // namespace pleat_fuzz
 
@@ -206,16 +227,21 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const uint8_t flags = data[0];
   const uint64_t offset = data[1];
   std::string_view rest = TextOf(data + 2, size - 2);
-  const auto next_piece = [&rest, flags] {
+  const auto next_piece = [&rest] {
     if (rest.size() < 2) return std::string();
     const size_t bytes = static_cast<uint8_t>(rest[0]) | static_cast<uint8_t>(rest[1]) << 8;
     const std::string_view piece = rest.substr(2, bytes);
     rest.remove_prefix(2 + piece.size());
-    return (flags & kRepairs) != 0 ? Repaired(piece) : std::string(piece);
+    return std::string(piece);
   };
   SmallLog log;
   log.committed = {.partition = 0, .offset = offset, .needed = 0, .metadata = next_piece()};
+  if ((flags & kOnKafka) != 0) log.committed = OnKafka(offset, log.committed->metadata);
   for (uint64_t number = 1; number <= kFiles; ++number) log.files[number] = next_piece();
+  if ((flags & kRepairs) != 0) {
+    log.committed->metadata = Repaired(log.committed->metadata);
+    for (auto& [number, file] : log.files) file = Repaired(file);
+  }
   CheckMetadata(log.committed->metadata);
   const bool parks = (flags & kParks) != 0;
   const pleat::LaneStatus first = Own(log, parks);
