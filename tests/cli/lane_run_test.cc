@@ -132,7 +132,7 @@ TEST_F(LaneRunTest, OtherOptionsBehindAKillParkThePartition) {
   Append(LinesFrom(0, 3'000));
   std::string said;
   // Where the first commit is, the system and the compiler decide.
-  for (uint64_t call = 200; said.empty(); call += 20) {
+  for (uint64_t call = 200; said.empty(); call += call / 5) {
     const std::string as = " --consumer c" + std::to_string(call) + " ";
     const ::pleat::Words words = Pleat(Words("--commit-every 1ms --output " + out_ + as));
     ASSERT_TRUE(RunUpToCall(words, call, scratch_ / "err").killed);

@@ -17,6 +17,7 @@
 #include "tests/support/bytes.h"
 #include "tests/support/check_whole.h"
 #include "tests/support/seeds.h"
+#include "tests/support/share.h"
 #include "tests/support/start.h"
 
 namespace pleat::inline v0_1 {
@@ -150,12 +151,14 @@ class RestoredEngineTest : public testing::Test {
 };
 
 TEST_F(RestoredEngineTest, AnswersAsTheOriginal) {
-  ForEachSeed(1, 500, [this](uint64_t seed) { Live(seed, 12, 300, /*rare=*/false); });
+  ForEachSeed(1, ShareOf({.whole = 5'000, .usual = 500, .sanitized = 100}),
+              [this](uint64_t seed) { Live(seed, 12, 300, /*rare=*/false); });
 }
 
 // Hundreds of groups fall due at once, and calls that hand out visit some of them.
 TEST_F(RestoredEngineTest, AnswersAsTheOriginalWhereMuchIsDue) {
-  ForEachSeed(1, 20, [this](uint64_t seed) { Live(seed, 800, 3000, /*rare=*/true); });
+  ForEachSeed(1, ShareOf({.whole = 200, .usual = 20, .sanitized = 5}),
+              [this](uint64_t seed) { Live(seed, 800, 3000, /*rare=*/true); });
 }
 
 // The second event of "a" has moved its deadline to 18 s. So nothing is due, and the group that ends

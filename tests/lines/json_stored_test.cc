@@ -10,6 +10,7 @@
 #include "tests/lines/json_harness.h"
 #include "tests/lines/lone_state.h"
 #include "tests/support/seeds.h"
+#include "tests/support/share.h"
 
 namespace pleat {
 namespace {
@@ -52,9 +53,10 @@ void ExpectSame(const LoneState& loaded, const LoneState& original) {
 }
 
 TEST(JsonStored, AStateGoesOnAsIfItHadNotBeenStored) {
+  constexpr Shares kSeeds = {.whole = 3'000, .usual = 300, .sanitized = 60};
   bool saturated = false;
   bool rest_cut = false;
-  const bool all = ForEachSeed(1, 300, [&](uint64_t seed) {
+  const bool all = ForEachSeed(1, ShareOf(kSeeds), [&](uint64_t seed) {
     DrawnEvents events(seed);
     const FoldSpec spec = SpecWith(seed % 2 == 0 ? "last" : "first");
     FoldPlan plan(spec);
@@ -171,8 +173,9 @@ TEST(JsonStored, AStateThatWasCutOffIsNone) {
 
 // Every byte of small states, and some two thousand of large ones.
 TEST(JsonStored, AnyDamagedByteIsSafe) {
+  constexpr Shares kSeeds = {.whole = 50, .usual = 5, .sanitized = 1};
   size_t refused = 0;
-  const bool all = ForEachSeed(1, 5, [&](uint64_t seed) {
+  const bool all = ForEachSeed(1, ShareOf(kSeeds), [&](uint64_t seed) {
     DrawnEvents events(seed);
     FoldPlan plan(SpecWith("last"));
     const std::string bytes = DrawnState(plan, events);
