@@ -191,7 +191,7 @@ TEST(JsonStored, AnyDamagedByteIsSafe) {
     }
   });
   if (!all) return;
-  EXPECT_GT(refused, 500u);
+  EXPECT_GT(refused, 100 * ShareOf(kSeeds));
 }
 
 TEST(JsonStored, AnyBytesAreSafe) {
