@@ -284,19 +284,20 @@ struct MuchDue {
 };
 
 std::vector<MuchDue> AllMuchDue() {
-  const auto keyed = [](int keys, size_t padding) {
+  const auto keyed = [](int keys, size_t key_bytes, size_t payload_bytes) {
     std::string lines;
     for (int i = 0; i < keys; ++i) {
-      lines += "{\"k\":" + std::to_string(i) + ",\"p\":\"" + std::string(padding, 'x') + "\"}\n";
+      lines += "{\"k\":\"" + std::to_string(i) + std::string(key_bytes, 'k') + "\",\"p\":\"" +
+               std::string(payload_bytes, 'x') + "\"}\n";
     }
     return lines;
   };
-  return {{{"fold", "--key k --quiet 1m --raw 1"}, "--at-end keep ", keyed(40, 500'000)},
-          {{"live", "--key k --member m=k --ttl 1m --payload p"}, "", keyed(40, 500'000)},
-          {{"live", "--key k --member m=k --ttl inf --every 1s"}, "", keyed(100, 1)},
+  return {{{"fold", "--key k --quiet 1m --raw 1"}, "--at-end keep ", keyed(40, 0, 500'000)},
+          {{"live", "--key k --member m=k --ttl 1m --payload p"}, "", keyed(40, 0, 500'000)},
+          {{"live", "--key k --member m=k --ttl inf --every 1s"}, "", keyed(5, 2'000, 0)},
           {{"rollup", "--key k --window 1m --allowed-lateness 1m"},
            "--at-end keep ",
-           keyed(160'000, 1)}};
+           keyed(4'000, 5'000, 0)}};
 }
 
 TEST_F(RunClock, LinesOfNoUseWriteNothingOfWhatIsDueHoweverMuchThatIs) {
@@ -305,7 +306,7 @@ TEST_F(RunClock, LinesOfNoUseWriteNothingOfWhatIsDueHoweverMuchThatIs) {
     ASSERT_EQ(RunAt(kT0, due.command, due.keep + File(due.events)).code, 0);
     const std::string kept = Content(dir_ / "out") + Content(dir_ / "j/snapshot-1");
     std::string nonsense;
-    while (nonsense.size() < 600'000) nonsense += "nonsense\n";
+    while (nonsense.size() < 600'000) nonsense += std::string(200, 'x') + "\n";
     const RunResult refused = RunAt(kT0 + hours(1), due.command, due.keep + File(nonsense));
     EXPECT_EQ(refused.code, 1);
     EXPECT_THAT(refused.err, HasSubstr("no line was usable"));

@@ -23,7 +23,7 @@ using StateCare = KeptDirectory;
 TEST_F(StateCare, FindsDamageOfAnyByteAndSavesWhatIsLeft) {
   Fill();
   for (const std::string name : {"MANIFEST", "snapshot-1"}) {
-    const size_t size = BytesOf(directory_ + "/" + name).size();
+    const size_t size = Content(directory_ + "/" + name).size();
     for (size_t at = 0; at < size; ++at) {
       SCOPED_TRACE(name + " at byte " + std::to_string(at));
       Damage(name, at);
@@ -42,7 +42,7 @@ TEST_F(StateCare, FindsDamageOfAnyByteAndSavesWhatIsLeft) {
 
 TEST_F(StateCare, SavesWhatIsBeforeATruncation) {
   Fill();
-  const std::string whole = BytesOf(directory_ + "/snapshot-1");
+  const std::string whole = Content(directory_ + "/snapshot-1");
   for (size_t size = 0; size < whole.size(); size += 13) {
     SCOPED_TRACE(size);
     std::ofstream(directory_ + "/snapshot-1", std::ios::binary) << whole.substr(0, size);
@@ -68,7 +68,7 @@ TEST_F(StateCare, ADamagedBlockLosesItsPartitionAndNoOther) {
 TEST_F(StateCare, ADamagedBlockOfSeveralLosesAllOfItsPartition) {
   Fill(40, 200'000);
   const std::vector<size_t> blocks = Blocks();
-  const std::string bytes = BytesOf(directory_ + "/snapshot-1");
+  const std::string bytes = Content(directory_ + "/snapshot-1");
   ASSERT_GT(blocks.size(), 10u);
   for (size_t i = 2; i + 1 < blocks.size(); i += kSanitized ? 4 : 1) {
     Damage("snapshot-1", blocks[i] + 3000);
@@ -84,7 +84,7 @@ TEST_F(StateCare, ADamagedBlockOfSeveralLosesAllOfItsPartition) {
 TEST_F(StateCare, LostBytesAreThoseOfTheBlocksThatAreNotCopied) {
   Fill(40, 200'000);
   const std::vector<size_t> blocks = Blocks();
-  const std::string bytes = BytesOf(directory_ + "/snapshot-1");
+  const std::string bytes = Content(directory_ + "/snapshot-1");
   const auto owner = [&](size_t block) { return bytes[blocks[block] + 12]; };
   // A damaged block between two of one partition is of that partition.
   size_t inner = 3;
@@ -158,7 +158,7 @@ TEST_P(StateCareOfWaiting, ItsDamageLosesNoPartition) {
     ASSERT_TRUE(waiter.directory->TakeSnapshot(*waiter.engine).ok());
   }
   const std::vector<size_t> blocks = Blocks();
-  const std::string bytes = BytesOf(directory_ + "/snapshot-1");
+  const std::string bytes = Content(directory_ + "/snapshot-1");
   const auto kind = [&](size_t block) { return bytes[blocks[block] + 3]; };
   const std::string out = scratch_ / "saved";
   for (size_t i = 2; i < blocks.size(); ++i) {

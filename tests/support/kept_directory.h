@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -74,11 +73,6 @@ class Keeper {
   std::unique_ptr<StateDirectory> directory_;
 };
 
-inline std::string BytesOf(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 class KeptDirectory : public testing::Test {
  protected:
   void Fill(int keys = 20, size_t bytes = 5) {
@@ -88,7 +82,7 @@ class KeptDirectory : public testing::Test {
     groups_ = keeper.Groups();
   }
   void Damage(const std::string& name, size_t at) {
-    std::string bytes = BytesOf(directory_ + "/" + name);
+    std::string bytes = Content(directory_ + "/" + name);
     bytes[at] = static_cast<char>(bytes[at] ^ 0x20);
     std::ofstream(directory_ + "/" + name, std::ios::binary) << bytes;
   }
@@ -106,7 +100,7 @@ class KeptDirectory : public testing::Test {
   }
   // Offsets of the blocks of the snapshot.
   std::vector<size_t> Blocks() {
-    const std::string bytes = BytesOf(directory_ + "/snapshot-1");
+    const std::string bytes = Content(directory_ + "/snapshot-1");
     std::vector<size_t> blocks;
     for (size_t at = 0; at < bytes.size();) {
       blocks.push_back(at);

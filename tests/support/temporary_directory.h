@@ -8,9 +8,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -61,9 +62,11 @@ inline std::string PlaceForKills() {
   return access("/dev/shm", R_OK | W_OK) == 0 ? "/dev/shm/" : testing::TempDir();
 }
 
+// A block at a time: tests are not optimized, and read large files.
 inline std::string Content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream content;
+  content << std::ifstream(path, std::ios::binary).rdbuf();
+  return std::move(content).str();
 }
 
 }  // namespace pleat::inline v0_1
