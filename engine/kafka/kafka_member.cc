@@ -317,6 +317,8 @@ void KafkaMember::Fence(Held& held) {
   held.is_told = false;
   held.is_fenced = true;
   held.commit = 0;
+  held.question = Question::kNone;
+  held.end.reset();
   held.records.clear();
 }
 

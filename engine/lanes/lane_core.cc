@@ -128,7 +128,7 @@ void LaneCore::CloseNow() {
 }
 
 void LaneCore::CloseAll() {
-  if (phase_ != LanePhase::kLive || has_closed_all()) return;
+  if (phase_ != LanePhase::kLive || AwaitsSnapshot() || has_closed_all()) return;
   CloseNow();
   held_.DecideToCloseAll(position());
   place_.is_all_closed = true;
@@ -247,7 +247,8 @@ void LaneCore::Take(std::span<const LogRecord> records, EngineTime clock) {
 bool LaneCore::WantsEnd(EngineTime now) const {
   if (asked_at_) return false;
   if (phase_ == LanePhase::kReplaying) return true;
-  if (phase_ != LanePhase::kLive || ticks_.size() == kLaneTicksMax) return false;
+  if (phase_ != LanePhase::kLive || AwaitsSnapshot() || ticks_.size() == kLaneTicksMax)
+    return false;
   std::optional<EngineTime> due = engine_->NextDeadline();
   if (is_on_event_time()) {
     if (const auto waiting = handler_->NextWaiting())
@@ -287,7 +288,7 @@ bool LaneCore::HasManyMessages() const {
 
 // The time of the lane stays: what is handled now is handled as of the last record, or tick.
 void LaneCore::RetryHeld(EngineTime clock) {
-  if (phase_ != LanePhase::kLive) return;
+  if (phase_ != LanePhase::kLive || AwaitsSnapshot()) return;
   for (const std::string& key : held_.Due(clock)) {
     if (HasManyMessages()) return;
     while (held_.Has(key)) {
@@ -397,7 +398,8 @@ std::optional<LogCommit> LaneCore::Decide(EngineTime now, bool stopping, Duratio
   if (phase_ != LanePhase::kLive || under_way_) return std::nullopt;
   const bool has_undecided = std::ranges::any_of(
       streams_, [](const Stream& each) { return each.messages.has_undecided(); });
-  const bool is_urgent = has_undecided || stopping || options_.commit_every > kForever / kSeldom;
+  const bool is_urgent =
+      has_undecided || stopping || AwaitsSnapshot() || options_.commit_every > kForever / kSeldom;
   Duration every = options_.commit_every * (is_urgent ? 1 : kSeldom);
   if (stopping) every = std::min(every, std::max(kStopsWithin, interval_min));
   decided_at_ = std::min(decided_at_, now);  // a clock may be set back
@@ -430,6 +432,11 @@ void LaneCore::Committed(CommitOutcome outcome, LaneSnapshots& snapshots) {
   if (outcome != CommitOutcome::kCommitted) return;
   origin_.in_doubt.reset();
   last_ = *answered;
+  if (kept_.changed_in && last_.checkpoint.snapshot &&
+      last_.checkpoint.snapshot->number >= *kept_.changed_in) {
+    kept_.changed_option.clear();
+    kept_.changed_in.reset();
+  }
   ++kept_.commits;
   for (size_t i = 0; i < streams_.size(); ++i) {
     streams_[i].messages.SetDecided(last_.checkpoint.streams[i].decided);
@@ -442,11 +449,15 @@ void LaneCore::Committed(CommitOutcome outcome, LaneSnapshots& snapshots) {
 void LaneCore::RemoveUnneeded(LaneSnapshots& snapshots) {
   for (const uint64_t book : std::exchange(kept_.books, {}))
     snapshots.Remove(partition_, book).IgnoreError();
+  // A commit that names none may be followed by one of another owner, whose files are below those of ours
+  // that came after it.
+  const LaneCheckpoint& taken = last_.checkpoint;
+  if (!taken.snapshot && !taken.held && !taken.buried) return;
   uint64_t needed = UINT64_MAX;
   const auto need = [&needed](const std::optional<LaneSnapshotPlace>& place) {
     if (place) needed = std::min(needed, place->number);
   };
-  need(last_.checkpoint.snapshot);
+  need(taken.snapshot);
   need(kept_.snapshot);
   if (kept_.fresh) need(kept_.fresh->place);
   for (const std::optional<uint64_t> book : {held_.number(), buried_.number()})
@@ -479,8 +490,7 @@ void LaneCore::KeepSnapshot(LaneSnapshots& snapshots, bool stopping) {
   const bool has_many = place_.handled >= options_.replay_limit ||
                         (ticks_.size() == kLaneTicksMax && place_.handled > 0) ||
                         held_.IsSnapshotDue();
-  // Until there is one under the options of now, nobody could go on from here under them.
-  const bool has_changed = !kept_.changed_option.empty();
+  const bool has_changed = AwaitsSnapshot() && !kept_.changed_in;
   const bool is_due = has_many || has_changed || (stopping && !IsKept());
   if (!is_due || !has_begun() || kept_.fresh || phase_ != LanePhase::kLive) return;
   const std::string note = Note();
@@ -490,7 +500,7 @@ void LaneCore::KeepSnapshot(LaneSnapshots& snapshots, bool stopping) {
   held_.TrySnapshot();
   why_ = number.status();
   if (!number.ok()) return;
-  kept_.changed_option.clear();
+  if (has_changed) kept_.changed_in = *number;
   kept_.at = place_;
   ++kept_.snapshots;
   held_.SetKept();

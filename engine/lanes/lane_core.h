@@ -46,7 +46,7 @@ class LaneCore {
 
   // --- The log
 
-  // Returns where to read on; nothing if the lane was parked.
+  // Returns where to read on. Nothing: the lane was parked, or ReadsAgain() will tell.
   std::optional<uint64_t> Start(const LogCommit* committed, uint64_t first,
                                 LaneSnapshots& snapshots, EngineTime clock);
   void Take(std::span<const LogRecord> records, EngineTime clock);
@@ -55,7 +55,7 @@ class LaneCore {
   void CloseAll();
   bool has_closed_all() const { return phase_ == LanePhase::kParked || place_.is_all_closed; }
   // Where records are to come from again, now that the handler may take one that it has refused
-  // while the lane replays.
+  // while the lane replays; or for the first time, now that a snapshot under changed options counts.
   std::optional<uint64_t> ReadsAgain(EngineTime clock);
 
   // Whether the log is to be asked for its end, and that it was, at an instant of the clock; and
@@ -144,7 +144,11 @@ class LaneCore {
     uint64_t commits = 0;
     uint64_t snapshots = 0;
     std::optional<LaneSnapshotPlace> snapshot;  // that commits name
-    std::string changed_option;  // of it, that the handler's collection has another value of
+    // Of it, that the handler's collection has another value of. Nothing is read until a commit names a
+    // snapshot under the new value: nobody could go on from the old one, not even under the old value.
+    std::string changed_option;
+    std::optional<uint64_t> changed_in;  // that snapshot
+    bool is_to_be_read = false;          // then
     std::optional<NewSnapshot> fresh;
     std::optional<Place> at;      // the place of the newest one
     std::vector<uint64_t> books;  // that are there, but for the newest one
@@ -170,6 +174,7 @@ class LaneCore {
   LanePosition position() const { return {.next = place_.next, .tick = place_.tick}; }
   uint64_t Made() const;
   bool HasManyMessages() const;
+  bool AwaitsSnapshot() const { return !kept_.changed_option.empty(); }
   bool IsKept() const;
   absl::Status CheckCollections() const;
   absl::Status BeginAt(uint64_t first, LaneSnapshots& snapshots);

@@ -65,7 +65,8 @@ absl::StatusOr<std::unique_ptr<LaneFiles>> LaneFiles::Open(
     std::unique_ptr<StorageDirectory> directory, Writers writers) {
   std::string new_name(kNew);
   if (writers == Writers::kSeveral) new_name = Concat(kNew, "-", RandomHashKey().front());
-  auto files = std::unique_ptr<LaneFiles>(new LaneFiles(std::move(directory), std::move(new_name)));
+  auto files =
+      std::unique_ptr<LaneFiles>(new LaneFiles(std::move(directory), std::move(new_name), writers));
   if (absl::Status found = files->FindLast(); !found.ok()) return found;
   return files;
 }
@@ -103,12 +104,26 @@ absl::StatusOr<uint64_t> LaneFiles::Put(int partition, Write write) {
   if (absl::Status wrote = WriteNew(new_name, write); !wrote.ok()) return wrote;
   // Another process may have had the partition meanwhile.
   if (absl::Status found = FindLast(); !found.ok()) return found;
-  // No number is used twice, also if the directory cannot be synced.
-  const uint64_t number = ++last_[partition];
-  absl::Status status = directory_->Rename(new_name, NameOf(partition, number));
+  const absl::StatusOr<uint64_t> number = NextNumber(partition);
+  if (!number.ok()) return number;
+  absl::Status status = directory_->Rename(new_name, NameOf(partition, *number));
   if (status.ok()) status = directory_->SyncDirectory();
   if (!status.ok()) return status;
   return number;
+}
+
+// No number is used twice, also if the directory cannot be synced. Of several writers one alone can make
+// the empty file whose place the new one takes.
+absl::StatusOr<uint64_t> LaneFiles::NextNumber(int partition) {
+  uint64_t& last = last_[partition];
+  for (;;) {
+    ++last;
+    if (writers_ == Writers::kOne) return last;
+    const absl::StatusOr<std::unique_ptr<StorageWriter>> made =
+        directory_->CreateFile(NameOf(partition, last));
+    if (made.ok()) return last;
+    if (!absl::IsAlreadyExists(made.status())) return made.status();
+  }
 }
 
 absl::StatusOr<std::unique_ptr<ByteSource>> LaneFiles::Get(int partition, uint64_t number) {

@@ -30,14 +30,16 @@ class PLEAT_EXPORT LaneFiles final : public LaneSnapshots {
   absl::Status Remove(int partition, uint64_t number) override;
 
  private:
-  LaneFiles(std::unique_ptr<StorageDirectory> directory, std::string new_name)
-      : directory_(std::move(directory)), new_name_(std::move(new_name)) {}
+  LaneFiles(std::unique_ptr<StorageDirectory> directory, std::string new_name, Writers writers)
+      : directory_(std::move(directory)), new_name_(std::move(new_name)), writers_(writers) {}
 
   absl::Status FindLast();
   absl::Status WriteNew(const std::string& name, Write write);
+  absl::StatusOr<uint64_t> NextNumber(int partition);
 
   const std::unique_ptr<StorageDirectory> directory_;
-  const std::string new_name_;    // begins that of a snapshot which is being written
+  const std::string new_name_;  // begins that of a snapshot which is being written
+  const Writers writers_;
   std::map<int, uint64_t> last_;  // the greatest number of each partition
 };
 

@@ -31,6 +31,8 @@ std::optional<uint64_t> LaneCore::Start(const LogCommit* committed, uint64_t fir
   PopAll();  // there is nothing yet, but who watches a collection begins here
   if (phase_ == LanePhase::kReplaying && place_.next >= last_.offset) FinishReplay();
   if (phase_ == LanePhase::kParked) return std::nullopt;
+  kept_.is_to_be_read = AwaitsSnapshot();
+  if (kept_.is_to_be_read) return std::nullopt;
   return place_.next;
 }
 
@@ -304,6 +306,10 @@ void LaneCore::FinishReplay() {
 }
 
 std::optional<uint64_t> LaneCore::ReadsAgain(EngineTime clock) {
+  if (phase_ == LanePhase::kLive && kept_.is_to_be_read && !AwaitsSnapshot()) {
+    kept_.is_to_be_read = false;
+    return place_.next;
+  }
   if (!replay_wait_ || phase_ != LanePhase::kReplaying) return std::nullopt;
   const EngineTime until = SaturatingAdd(clock, replay_wait_->wait);
   replay_wait_->until = std::min(replay_wait_->until.value_or(until), until);

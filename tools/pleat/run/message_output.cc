@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -154,6 +155,35 @@ class LineFile {
   std::string line_;
 };
 
+// Numbers of messages, as ranges: mostly one. They come in no order where others of the stream go into a
+// topic: a message whose key has one on its way there is lent behind later ones.
+class Numbers {
+ public:
+  // False: it is there already.
+  bool Add(uint64_t number) {
+    const auto above = ranges_.upper_bound(number);
+    const auto below = above == ranges_.begin() ? ranges_.end() : std::prev(above);
+    if (below != ranges_.end() && number < below->second) return false;
+    uint64_t end = number + 1;
+    if (above != ranges_.end() && above->first == end) {
+      end = above->second;
+      ranges_.erase(above);
+    }
+    if (below != ranges_.end() && below->second == number) {
+      below->second = end;
+    } else {
+      ranges_.emplace(number, end);
+    }
+    if (ranges_.size() > kMost) ranges_.erase(ranges_.begin());  // confirmed for long
+    return true;
+  }
+
+ private:
+  static constexpr size_t kMost = 65'536;
+
+  std::map<uint64_t, uint64_t> ranges_;  // the end behind each begin
+};
+
 class FileOutput final : public MessageOutput {
  public:
   explicit FileOutput(const RunOptions& options)
@@ -208,12 +238,11 @@ class FileOutput final : public MessageOutput {
     }
     id_ = stream.ids;
     id_ += std::to_string(message.id.number);
-    // A lane that comes back to this process lends messages again; those of a stream come in order.
-    if (message.id.number < stream.next || file.Has(id_)) {
+    // A lane that comes back to this process lends messages again.
+    if (!stream.numbers.Add(message.id.number) || file.Has(id_)) {
       ++repeated_;
       return absl::OkStatus();
     }
-    stream.next = message.id.number + 1;
     ++written_;
     return file.Append(id_, std::string_view(message.payload).substr(1));
   }
@@ -227,8 +256,8 @@ class FileOutput final : public MessageOutput {
  private:
   // The messages of a stream of a lane.
   struct Stream {
-    std::string ids;    // up to the number
-    uint64_t next = 0;  // the number behind the last one that was written
+    std::string ids;  // up to the number
+    Numbers numbers;  // of those that were written
   };
 
   const std::string source_;
