@@ -60,7 +60,9 @@ LaneStatus LaneCore::Status() const {
       "groups close with the next record only: older records came behind silence 16 times, and no "
       "snapshot counts since, as messages before it wait for acks, or it has failed";
   LaneStatus status{.partition = partition_,
-                    .phase = phase_,
+                    .phase = AwaitsSnapshot() && phase_ == LanePhase::kLive
+                                 ? LanePhase::kReplaying  // it does nothing yet
+                                 : phase_,
                     .why = why_,
                     .next = place_.next,
                     .now = place_.now,

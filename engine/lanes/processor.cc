@@ -187,7 +187,8 @@ class Processor::Core final : private LogListener {
     held.lane = std::make_unique<LaneCore>(partition, options_, make_handler_);
     const std::optional<uint64_t> from = held.lane->Start(
         held.committed ? &*held.committed : nullptr, held.first, log_.snapshots(), run_at_);
-    held.starts_again = !from && MayPass(held.lane->Status().why);
+    held.starts_again =
+        held.lane->phase() == LanePhase::kParked && MayPass(held.lane->Status().why);
     if (from) log_.Read(partition, *from);
   }
 

@@ -269,7 +269,7 @@ struct ProcessorOptions {
 };
 
 enum class LanePhase : uint8_t {
-  kReplaying,  // reads what an earlier owner has read
+  kReplaying,  // reads what an earlier owner has read, or keeps that under other options
   kLive,
   kParked,  // does nothing any more, until a person has looked at it
 };

@@ -162,6 +162,7 @@ TEST_F(FormerOwnerTest, WithOtherOptionsWaitsUntilItsSnapshotCounts) {
   Start({}, WithQuiet(20s));
   for (int i = 0; i < 100; ++i) Run(14s + 1s * i);
   EXPECT_EQ(Status().next, 1u);
+  EXPECT_EQ(Status().phase, LanePhase::kReplaying) << "whoever reads to the end waits for it";
   Start({}, WithQuiet(10s));
   Run(120s);
   EXPECT_EQ(Status().phase, LanePhase::kLive) << "the old options go on: " << Status().why;
@@ -169,6 +170,32 @@ TEST_F(FormerOwnerTest, WithOtherOptionsWaitsUntilItsSnapshotCounts) {
   log_.SetCommitFate(nullptr);
   for (int i = 0; i < 3; ++i) Run(121s + 1s * i);
   EXPECT_THAT(Texts(124s), ElementsAre("emitted 1 ann: 1", "groups 0 ann: 0 1"));
+}
+
+// That records of held keys have no more room is no reason to begin again and again.
+TEST_F(FormerOwnerTest, WithOtherOptionsTakesOverAlsoWhereHeldKeysAreFull) {
+  const auto with = [](Duration quiet) {
+    return [quiet](Lane& lane) {
+      return std::make_unique<GroupingHandler>(
+          lane,
+          [](int, const LogRecord& record) {
+            return record.key == "bad" ? Handled::Park("bad") : Handled::Done();
+          },
+          0, quiet);
+    };
+  };
+  const ProcessorOptions options{.held_records_max = 2};
+  Start(options, with(10s));
+  for (int i = 0; i < 3; ++i) Append("bad", 0s);
+  Run(0s);
+  processor_->Stop();
+  for (int i = 1; i < 5 && !processor_->stopped(); ++i) Run(1s * i);
+  ASSERT_TRUE(processor_->stopped());
+  ASSERT_THAT(std::string(Status().why.message()), testing::HasSubstr("is read no further"));
+  Start(options, with(20s));
+  for (int i = 6; i < 9; ++i) Run(1s * i);
+  EXPECT_EQ(Status().phase, LanePhase::kLive) << Status().why;
+  EXPECT_TRUE(processor_->Drop(0, "bad", 0));
 }
 
 }  // namespace

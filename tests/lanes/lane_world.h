@@ -55,10 +55,11 @@ using Judge = std::function<Handled(int partition, const LogRecord& record)>;
 
 class GroupingHandler final : public Handler {
  public:
-  explicit GroupingHandler(Lane& lane, Judge judge = nullptr, size_t batch_max = 0)
+  explicit GroupingHandler(Lane& lane, Judge judge = nullptr, size_t batch_max = 0,
+                           Duration short_quiet = kShortQuiet)
       : judge_(std::move(judge)),
         batch_max_(batch_max),
-        short_(lane.engine(), "short", {.quiet_period = kShortQuiet, .max_wait = kForever}),
+        short_(lane.engine(), "short", {.quiet_period = short_quiet, .max_wait = kForever}),
         long_(lane.engine(), "long", {.quiet_period = kLongQuiet, .max_wait = kLongWait}),
         intake_(lane.engine(), {.stamps_move_time = true}) {
     const auto text = [](const auto& emission) { return emission.state.Text(); };
