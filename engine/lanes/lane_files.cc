@@ -104,7 +104,7 @@ absl::StatusOr<uint64_t> LaneFiles::Put(int partition, Write write) {
   if (absl::Status wrote = WriteNew(new_name, write); !wrote.ok()) return wrote;
   // Another process may have had the partition meanwhile.
   if (absl::Status found = FindLast(); !found.ok()) return found;
-  const absl::StatusOr<uint64_t> number = NextNumber(partition);
+  absl::StatusOr<uint64_t> number = NextNumber(partition);
   if (!number.ok()) return number;
   absl::Status status = directory_->Rename(new_name, NameOf(partition, *number));
   if (status.ok()) status = directory_->SyncDirectory();
