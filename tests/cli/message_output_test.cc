@@ -28,14 +28,19 @@ Message Invalid(uint64_t number) {
           .payload = std::string(1, kInvalidMark) + "\"n\":" + std::to_string(number) + "}"};
 }
 
-// A late line that is on its way into a topic holds up an invalid line of its key, and no line of others.
-TEST(MessageOutput, ALineThatComesBehindLaterOnesIsWritten) {
-  const TemporaryDirectory scratch;
+RunOptions OptionsIn(const TemporaryDirectory& scratch) {
   RunOptions options;
   options.store = scratch / "store";
   options.consumer = "c";
   options.output_file = scratch / "out";
   options.invalid_file = scratch / "invalid";
+  return options;
+}
+
+// A late line that is on its way into a topic holds up an invalid line of its key, and no line of others.
+TEST(MessageOutput, ALineThatComesBehindLaterOnesIsWritten) {
+  const TemporaryDirectory scratch;
+  const RunOptions options = OptionsIn(scratch);
   const auto output = *OpenOutput(options);
   for (const uint64_t number : {2, 1, 2, 5, 1, 4, 3, 5}) {
     ASSERT_TRUE(output->Write(Invalid(number), EngineTime{}).ok());
@@ -54,11 +59,7 @@ TEST(MessageOutput, OfDrawnOrdersEachLineIsWrittenOnce) {
   ForEachSeed(1, 20, [](uint64_t seed) {
     std::mt19937_64 random(seed);
     const TemporaryDirectory scratch;
-    RunOptions options;
-    options.store = scratch / "store";
-    options.consumer = "c";
-    options.output_file = scratch / "out";
-    options.invalid_file = scratch / "invalid";
+    const RunOptions options = OptionsIn(scratch);
     const auto output = *OpenOutput(options);
     std::set<uint64_t> numbers;
     for (int i = 0; i < 300; ++i) {

@@ -23,7 +23,19 @@ using testing::ElementsAre;
 
 // --- Its files
 
-using FormerOwnerTest = OneLane;
+class FormerOwnerTest : public OneLane {
+ protected:
+  // An owner that handles a record, and is stopped in order.
+  void OwnAndStop(MakeHandler handler) {
+    Start({}, std::move(handler));
+    Append("ann", 0s);
+    Run(0s);
+    AckAll(0s);
+    processor_->Stop();
+    for (int i = 1; i < 5 && !processor_->stopped(); ++i) Run(1s * i);
+    ASSERT_TRUE(processor_->stopped());
+  }
+};
 
 // The answer to a commit is under way while another owner goes on from it, and commits a snapshot.
 TEST_F(FormerOwnerTest, RemovesNoSnapshotThatTheNextOwnerHasCommitted) {
@@ -129,13 +141,7 @@ MakeHandler WithQuiet(Duration quiet) {
 
 // Records are there before the first round of the new program. Without acks, no later snapshot would count.
 TEST_F(FormerOwnerTest, WithOtherOptionsReadsNothingBeforeItsSnapshotCounts) {
-  Start({}, WithQuiet(10s));
-  Append("ann", 0s);
-  Run(0s);
-  AckAll(0s);
-  processor_->Stop();
-  for (int i = 1; i < 5 && !processor_->stopped(); ++i) Run(1s * i);
-  ASSERT_TRUE(processor_->stopped());
+  OwnAndStop(WithQuiet(10s));
   Append("ann", 13s);
   for (int i = 0; i < 3; ++i) {
     Start({}, WithQuiet(20s));
@@ -151,12 +157,7 @@ TEST_F(FormerOwnerTest, WithOtherOptionsReadsNothingBeforeItsSnapshotCounts) {
 
 // Its commits are lost for a while.
 TEST_F(FormerOwnerTest, WithOtherOptionsWaitsUntilItsSnapshotCounts) {
-  Start({}, WithQuiet(10s));
-  Append("ann", 0s);
-  Run(0s);
-  AckAll(0s);
-  processor_->Stop();
-  for (int i = 1; i < 5 && !processor_->stopped(); ++i) Run(1s * i);
+  OwnAndStop(WithQuiet(10s));
   Append("ann", 13s);
   log_.SetCommitFate([](const LogCommit&) { return CommitFate::kLost; });
   Start({}, WithQuiet(20s));
