@@ -96,7 +96,7 @@ class KafkaMember {
     uint64_t messages = 0;
     uint64_t bytes = 0;
   };
-  // In which librdkafka keeps what it has fetched.
+  // librdkafka's queue of records that it has fetched.
   struct Queue {
     Amount limit;  // it fetches no more when there is as much of one of the two
     Amount taken;  // since the queue was empty

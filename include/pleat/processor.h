@@ -269,7 +269,7 @@ struct ProcessorOptions {
 };
 
 enum class LanePhase : uint8_t {
-  kReplaying,  // reads what an earlier owner has read, or keeps that under other options
+  kReplaying,  // handles an earlier owner's records again, or waits for a snapshot of new options
   kLive,
   kParked,  // does nothing any more, until a person has looked at it
 };
